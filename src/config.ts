@@ -43,7 +43,11 @@ const TABLE = {
     'As `DATABASE_URL`, which goes first; of DBOS Cloud.',
   ),
   dataDir: setting('HOLDFAST_DATA_DIR', path, '.holdfast', 'Directory of the embedded database and of the made token.'),
-  configFile: optional('HOLDFAST_CONFIG', path, 'Configuration file. Default: `holdfast.config.ts` where it starts.'),
+  configFile: optional(
+    'HOLDFAST_CONFIG',
+    path,
+    'Configuration file. Default: `holdfast.config` with the ending `.ts`, `.mts`, `.js`, `.mjs` or `.cjs`, where it starts.',
+  ),
   role: setting(
     'HOLDFAST_ROLE',
     oneOf(WORKER_ROLES),

@@ -37,7 +37,6 @@ const services: CliServices = {
   isLoopback: async (host) => (await import('./http/auth/host.js')).isLoopback(host),
   keptToken: async (dataDir) => (await import('./http/auth/tokens.js')).keptToken(dataDir),
   madeToken: async (dataDir) => (await import('./http/auth/tokens.js')).madeToken(dataDir),
-  demoConfig: async () => (await import('./demo/config.js')).demoConfig(),
   runDemo: async (options) => (await import('./demo/run-demo.js')).runDemo(options),
   ownModules: async () => ({
     holdfast: await import('./index.js'),

@@ -14,7 +14,6 @@ const NOTHING = {
   isLoopback: never,
   keptToken: never,
   madeToken: never,
-  demoConfig: never,
   runDemo: never,
   ownModules: never,
 };

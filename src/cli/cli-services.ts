@@ -2,7 +2,6 @@ import { format } from 'node:util';
 import type { Settings } from '../config.js';
 import type { Token } from '../core/access-token.js';
 import type { EngineLog } from '../core/ops/log-record.js';
-import type { HoldfastConfig } from '../engine/agents/define.js';
 import type { Engine } from '../engine/engine.js';
 import type { Client } from './client.js';
 
@@ -34,7 +33,6 @@ export interface CliServices {
   /** Null: none was made yet. */
   readonly keptToken: (dataDir: string) => Promise<Token | null>;
   readonly madeToken: (dataDir: string) => Promise<Token>;
-  readonly demoConfig: () => Promise<HoldfastConfig>;
   /** Resolves to the exit code. */
   readonly runDemo: (options: DemoOptions) => Promise<number>;
   /** Modules of this package that a configuration file imports by name. */

@@ -3,6 +3,11 @@ export type Example = readonly [does: string, line: string];
 
 /** Examples of commands, by all their words. The help of a command and docs/cli.md (`npm run docs`) have the same ones. */
 export const COMMAND_EXAMPLES: { readonly [command: string]: readonly Example[] } = {
+  init: [
+    ['Write a project in TypeScript into a new folder', 'holdfast init my-agents'],
+    ['Write one in JavaScript, for pnpm', 'holdfast init my-agents --js --package-manager pnpm'],
+    ['Add an agent to the project in this folder', 'holdfast init'],
+  ],
   serve: [
     ['Serve the agents of this folder on port 3000', 'holdfast serve --port 3000'],
     ['Execute runs in one more process, without an API', 'holdfast serve --role worker'],

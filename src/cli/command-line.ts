@@ -41,6 +41,7 @@ import { migrateCommand } from './commands/server/migrate.js';
 import { serveCommand } from './commands/server/serve.js';
 import { statsCommand } from './commands/server/stats.js';
 import { workersCommand } from './commands/server/workers.js';
+import { initCommand } from './commands/start/init.js';
 import { taskCommand } from './commands/tasks/task.js';
 import { doctorCommand } from './doctor/doctor.js';
 import { EXIT_CODES } from './exit-codes.js';
@@ -51,6 +52,7 @@ import { ServerGone } from './server-return.js';
 /** Every command, with the texts of its help. */
 export const commands = (services: CliServices): readonly Command[] =>
   [
+    initCommand(),
     serveCommand(services),
     runCommand(),
     waitCommand(),

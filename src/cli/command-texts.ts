@@ -5,7 +5,7 @@ interface CommandText {
 
 /** Which commands stand together in the help. */
 export const COMMAND_GROUPS: { readonly [title: string]: readonly string[] } = {
-  'Get started': ['serve', 'run', 'agents', 'demo', 'doctor', 'help'],
+  'Get started': ['init', 'serve', 'run', 'agents', 'demo', 'doctor', 'help'],
   Runs: ['runs', 'show', 'watch', 'wait', 'events', 'cancel', 'delete', 'emit', 'sessions', 'fork', 'retry'],
   Decisions: ['inbox', 'approve', 'reject', 'answer', 'standing-decisions'],
   'What a run did': ['trajectory', 'state', 'diff', 'replay', 'verify', 'repair', 'proof', 'checkpoint', 'signing-key'],
@@ -19,12 +19,19 @@ export const COMMAND_GROUPS: { readonly [title: string]: readonly string[] } = {
  * option does is said where the option is declared.
  */
 export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
+  init: {
+    about:
+      'Writes a project that runs at once: an agent, a tool that asks a person, a test, a ' +
+      '`.gitignore`, and a scripted model that needs no key. Then it prints the commands that come ' +
+      'next. No file is written over: a `package.json`, `tsconfig.json` or `.gitignore` stays as it ' +
+      'is, and where another file is there already, nothing is written.',
+  },
   serve: {
     about:
-      'Serves the API and executes runs of the agents in `holdfast.config.ts`: that of the ' +
-      'working directory, or the file that `HOLDFAST_CONFIG` names. Without one it serves the ' +
-      "demo's agent. It prints where it listens and with which token, and logs JSON lines to " +
-      'stderr.\n\nSIGHUP reads the [file of tokens](reference/tokens.md) again and stops ' +
+      'Serves the API and executes runs of the agents in `holdfast.config.ts` of the working ' +
+      'directory, or in the file that `HOLDFAST_CONFIG` names. The ending may also be `.mts`, `.js`, ' +
+      '`.mjs` or `.cjs`. `holdfast init` writes one. It prints where it listens and with which token, and logs JSON lines to ' +
+      'stderr.\n\nSIGHUP reads the [file of tokens](http.md#tokens-and-roles) again and stops ' +
       'nothing. SIGTERM and SIGINT stop it within `HOLDFAST_SHUTDOWN_GRACE_MS`; a second one ' +
       'ends it at once. What was in flight is cut at its next turn, or goes on at the next start ' +
       'or in [another worker](operate/workers.md).',

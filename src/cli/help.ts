@@ -75,14 +75,18 @@ export function commandOf(program: Command, words: readonly string[]): Command {
   return found;
 }
 
-const manifest = z.object({ name: z.literal('holdfast'), version: z.string() });
+const versions = z.record(z.string(), z.string()).default({});
+const manifest = z.object({
+  ...{ name: z.literal('holdfast'), version: z.string() },
+  ...{ dependencies: versions, peerDependencies: versions, devDependencies: versions },
+});
 
 /** This package, which lies above the source and above what is built from it. */
-function findPackage(): { readonly root: string; readonly version: string } | null {
+function findPackage(): (z.output<typeof manifest> & { readonly root: string }) | null {
   for (let directory = import.meta.dirname; directory !== dirname(directory); directory = dirname(directory)) {
     try {
-      const { version } = manifest.parse(JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')));
-      return { root: directory, version };
+      const found = manifest.parse(JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')));
+      return { root: directory, ...found };
     } catch {
       // Not here: one directory up.
     }
@@ -91,6 +95,14 @@ function findPackage(): { readonly root: string; readonly version: string } | nu
 }
 
 export const packageVersion = (): string => findPackage()?.version ?? 'unknown';
+
+/** Versions of the packages that this one is made with, and its own. */
+export function packageVersions(): { readonly [name: string]: string } {
+  const found = findPackage();
+  if (found === null) return {};
+  const { version, devDependencies, peerDependencies, dependencies } = found;
+  return { ...devDependencies, ...peerDependencies, ...dependencies, holdfast: `^${version}` };
+}
 
 /** Where the tasks that ship are, each in a directory of its name. */
 export const shippedTasks = (): string => join(findPackage()?.root ?? '.', 'src', 'tasks');

@@ -121,11 +121,21 @@ const invalid = (path: string, why: string, cause?: unknown): HoldfastError =>
 const problemsOf = ({ issues }: z.ZodError): string =>
   issues.map((issue) => `${['default', ...issue.path.map(String)].join('.')}: ${issue.message}`).join('; ');
 
-const CONFIG_FILE = 'holdfast.config.ts';
+/** Names of configuration files. Of several, the first one is loaded. */
+export const CONFIG_FILES = ['ts', 'mts', 'js', 'mjs', 'cjs'].map((ending) => `holdfast.config.${ending}`);
 
 /** The configuration file to load, if there is one: the one that is named, or that of the working directory. */
 export function findConfig(named: string | null): string | null {
   if (named !== null) return named;
-  const path = resolve(CONFIG_FILE);
-  return existsSync(path) ? path : null;
+  return CONFIG_FILES.map((name) => resolve(name)).find((path) => existsSync(path)) ?? null;
+}
+
+/** The same where one is needed. Throws `config_unreadable` where there is none. */
+export function needConfig(named: string | null): string {
+  const path = findConfig(named);
+  if (path !== null) return path;
+  const names = CONFIG_FILES.join(', ').replace(/, (?=[^,]*$)/, ' or ');
+  throw new HoldfastError('config_unreadable', `${resolve('.')} has no configuration: expected ${names}.`, {
+    hint: 'Write one with `holdfast init`, change to its folder, or set HOLDFAST_CONFIG. `holdfast demo` shows a run without one.',
+  });
 }

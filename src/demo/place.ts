@@ -9,7 +9,7 @@ import { type PaymentLine, paymentLine } from './pay.js';
 /** Settings of the user that a live model needs; all others would lead the demo out of its own directory. */
 const KEPT: ReadonlySet<string> = new Set(['OPENAI_API_KEY', 'OPENAI_BASE_URL', 'OLLAMA_API_KEY', 'OLLAMA_HOST']);
 
-/** A directory of its own: a database, a payments file and, for a live model, a configuration. */
+/** A directory of its own: a database, a payments file and a configuration. */
 export interface Place {
   readonly dir: string;
   readonly paymentsFile: string;
@@ -19,8 +19,7 @@ export interface Place {
 
 export async function makePlace(model: string | null): Promise<Place> {
   const dir = await mkdtemp(join(tmpdir(), 'holdfast-demo-'));
-  // Without a configuration the server serves the demo's agent with the scripted model.
-  if (model !== null) await writeFile(join(dir, 'holdfast.config.ts'), configWith(model));
+  await writeFile(join(dir, 'holdfast.config.ts'), configWith(model));
   const dataDir = join(dir, '.holdfast');
   const without = SETTINGS.filter(({ name }) => !KEPT.has(name)).map(({ name }) => [name, undefined]);
   return {
@@ -31,8 +30,8 @@ export async function makePlace(model: string | null): Promise<Place> {
   };
 }
 
-const configWith = (model: string): string =>
-  `import { demoConfig } from 'holdfast/demo';\n\nexport default demoConfig(${JSON.stringify({ model })});\n`;
+const configWith = (model: string | null): string =>
+  `import { demoConfig } from 'holdfast/demo';\n\nexport default demoConfig(${model === null ? '' : JSON.stringify({ model })});\n`;
 
 export const removePlace = ({ dir }: Place): Promise<void> => rm(dir, { recursive: true, force: true, maxRetries: 5 });
 

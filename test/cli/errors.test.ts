@@ -119,6 +119,7 @@ describe('serve refuses to start, and leaves nothing behind', () => {
       'agent_invalid',
       'agents',
     ],
+    ['a folder without a configuration', {}, {}, 'config_unreadable', 'holdfast.config.ts'],
     ['a token that is damaged', { token: 'short' }, { HOLDFAST_DATA_DIR: '.' }, 'config_invalid', 'token'],
   ])('%s', async (_name, files, env, code, named) => {
     const place = mkdtempSync(join(dir, 'serve-'));
@@ -162,7 +163,7 @@ describe('doctor', () => {
       settings: 'ok',
       'data directory': 'ok',
       tokens: 'ok',
-      config: 'ok',
+      config: 'warn',
       'signing key': 'ok',
       database: 'ok',
       port: 'ok',

@@ -12,7 +12,6 @@ export const SHUT_DOORS: CliServices = {
   isLoopback: shut,
   keptToken: shut,
   madeToken: shut,
-  demoConfig: shut,
   runDemo: shut,
   ownModules: shut,
 };

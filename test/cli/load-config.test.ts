@@ -60,6 +60,23 @@ describe('a configuration file', () => {
     expect(findConfig('/somewhere.ts')).toBe('/somewhere.ts');
   });
 
+  it('has one of five endings, and the first that is there is found', async () => {
+    const home = process.cwd();
+    process.chdir(mkdtempSync(join(dir, 'found-')));
+    try {
+      expect(findConfig(null)).toBe(null);
+      const texts = { cjs: 'module.exports = { agents: [] };\n' };
+      for (const ending of ['cjs', 'mjs', 'js', 'mts', 'ts'] as const) {
+        const path = join(process.cwd(), `holdfast.config.${ending}`);
+        writeFileSync(path, ending === 'cjs' ? texts.cjs : 'export default { agents: [] };\n');
+        expect(findConfig(null)).toBe(path);
+        expect(await load(path)).toEqual({ agents: [] });
+      }
+    } finally {
+      process.chdir(home);
+    }
+  });
+
   it('that throws is an error with the first line of what it threw, and the place', async () => {
     const path = file('throws.ts', "const a: number = 1;\nthrow new Error('no key for the model\\nand more');\n");
     const error = await errorOf(path);

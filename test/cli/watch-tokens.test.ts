@@ -72,6 +72,7 @@ test('SIGHUP reads it at once and ends nothing, also where there is no file', ()
 
 test.runIf(SLOW)('SIGHUP ends no server that still waits for its database', async () => {
   const env = { DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none', HOLDFAST_DATA_DIR: dir, HOLDFAST_PORT: '0' };
+  writeFileSync(join(dir, 'holdfast.config.mjs'), 'export default { agents: [] };');
   const server = new Program(['serve'], { cwd: dir, env });
   await expect.poll(() => server.stderr, { timeout: 60_000 }).toContain('start_waits');
   server.child.kill('SIGHUP');

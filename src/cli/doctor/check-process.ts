@@ -80,7 +80,7 @@ export async function checkConfig(settings: Settings, services: CliServices): Pr
   if (path === null)
     return {
       findings: [
-        ok('config', "no holdfast.config.ts here: the demo's agent is served"),
+        warn('config', `${process.cwd()} has none`, 'Write one with `holdfast init`, or set HOLDFAST_CONFIG.'),
         await checkSigningKey(settings, null),
       ],
       tools: null,

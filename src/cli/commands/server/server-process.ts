@@ -14,7 +14,7 @@ import { knowSecret } from '../../../models/secrets/known-secrets.js';
 import { type CliServices, consoleIntoLog, type HttpServer } from '../../cli-services.js';
 import { assertPortFree } from '../../doctor/check-process.js';
 import { packageVersion } from '../../help.js';
-import { findConfig } from '../../load-config.js';
+import { needConfig } from '../../load-config.js';
 import { print, printAsIs } from '../../print.js';
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
@@ -217,9 +217,7 @@ async function assertMayListen({ host, port, tokens, dataDir }: Settings, servic
 }
 
 export async function agentsOf({ configFile }: Settings, services: CliServices): Promise<Agents> {
-  const path = findConfig(configFile);
-  if (path === null)
-    return { config: await services.demoConfig(), from: "none here: the demo's agent, with a scripted model" };
+  const path = needConfig(configFile);
   const { loadConfig } = await import('../../load-config.js');
   return { config: await loadConfig(path, await services.ownModules()), from: path };
 }

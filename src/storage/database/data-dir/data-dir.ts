@@ -1,4 +1,4 @@
-import { lstatSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { HoldfastError } from '../../../core/errors/errors.js';
 import { closePath, closeTree, makeDirectory, OTHERS } from './private-files.js';
@@ -7,7 +7,18 @@ const WRITABLE_BY_ALL = 0o002;
 
 /** What Holdfast makes in a data directory. What begins with one of these and a dot is ours too: drafts, and keys beside a key. */
 const OURS: readonly string[] = [
-  ...['lock', 'pg', 'pg-is-being-made', 'token', 'checkpoints.jsonl', 'signing-key', 'exports', 'egress', 'demo'],
+  ...[
+    '.gitignore',
+    'lock',
+    'pg',
+    'pg-is-being-made',
+    'token',
+    'checkpoints.jsonl',
+    'signing-key',
+    'exports',
+    'egress',
+    'demo',
+  ],
 ];
 
 /** What containers of other users must read stays as it was made, below a directory that is closed. */
@@ -30,10 +41,18 @@ export function takeDataDir(dataDir: string): void {
   const { mode, uid } = statSync(dataDir);
   const foreign = foreignNames(dataDir);
   const isMine = uid === process.getuid?.();
-  if (isMine && foreign.length === 0) closePath(dataDir);
-  else if ((mode & WRITABLE_BY_ALL) !== 0)
+  if (isMine && foreign.length === 0) {
+    closePath(dataDir);
+    keepOutOfGit(dataDir);
+  } else if ((mode & WRITABLE_BY_ALL) !== 0)
     throw openToAll(dataDir, isMine ? `holds ${foreign[0]}` : `is of user ${uid}`);
   for (const name of readdirSync(dataDir).filter(isOurs)) closeOurs(join(dataDir, name), name);
+}
+
+/** A database and a token are in no repository. A file that is there stays as it is. */
+function keepOutOfGit(dataDir: string): void {
+  const file = join(dataDir, '.gitignore');
+  if (!existsSync(file)) writeFileSync(file, '*\n', { mode: 0o600 });
 }
 
 function closeOurs(path: string, name: string): void {

@@ -1,0 +1,116 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { basename, join, relative, resolve } from 'node:path';
+import { Command, Option } from 'commander';
+import { z } from 'zod';
+import { environmentVariable } from '../../../config.js';
+import { HoldfastError } from '../../../core/errors/errors.js';
+import { packageVersions } from '../../help.js';
+import { CONFIG_FILES } from '../../load-config.js';
+import { json, jsonOption } from '../../options.js';
+import { plain, print, printJson } from '../../print.js';
+import { type ProjectFile, projectFiles } from './project-files.js';
+
+const MANAGERS = ['npm', 'pnpm', 'yarn'] as const;
+type Manager = (typeof MANAGERS)[number];
+
+const RUNS: { readonly [M in Manager]: { readonly install: string; readonly exec: string; readonly add: string } } = {
+  npm: { install: 'npm install', exec: 'npx holdfast', add: 'npm install' },
+  pnpm: { install: 'pnpm install', exec: 'pnpm exec holdfast', add: 'pnpm add' },
+  yarn: { install: 'yarn install', exec: 'yarn holdfast', add: 'yarn add' },
+};
+
+const options = z.object({ json, js: z.boolean().default(false), packageManager: z.enum(MANAGERS).optional() });
+
+export const initCommand = (): Command =>
+  new Command('init')
+    .description('Write a project: an agent, a tool, a test, and a model that needs no key.')
+    .argument('[folder]', 'folder of the project, which is made when it is missing; without one: this folder')
+    .option('--js', 'JavaScript instead of TypeScript')
+    .addOption(
+      new Option(
+        '--package-manager <name>',
+        'for the commands that are printed; default: the one that runs this',
+      ).choices(MANAGERS),
+    )
+    .addOption(jsonOption())
+    .action((folder: string | undefined, raw: unknown) => {
+      const asked = options.parse(raw);
+      const root = resolve(folder ?? '.');
+      const manager = asked.packageManager ?? callingManager();
+      const name = packageName(basename(root));
+      const files = projectFiles({ name, language: asked.js ? 'js' : 'ts', versions: packageVersions() });
+      const kept = files.filter(({ path, isShared }) => isShared && existsSync(join(root, path)));
+      const made = files.filter((file) => !kept.includes(file));
+      assertFree(root, made);
+      mkdirSync(root, { recursive: true });
+      // `wx`: a file that another process has just made is not written over.
+      for (const { path, text } of made) writeFileSync(join(root, path), text, { flag: 'wx' });
+      if (manager === 'yarn' && !existsSync(join(root, '.yarnrc.yml')))
+        writeFileSync(join(root, '.yarnrc.yml'), 'nodeLinker: node-modules\n', { flag: 'wx' });
+      const next = nextSteps(
+        root,
+        manager,
+        kept.some(({ path }) => path === 'package.json'),
+      );
+      if (asked.json)
+        return printJson({
+          folder: root,
+          made: made.map(({ path }) => path),
+          kept: kept.map(({ path }) => path),
+          next,
+        });
+      report(root, made, kept, next);
+    });
+
+/** The package manager that started this process, as they all say it: `pnpm/9.1.0 npm/? node/v22.0.0`. */
+function callingManager(): Manager {
+  const agent = environmentVariable('npm_config_user_agent') ?? '';
+  return MANAGERS.find((one) => agent.startsWith(`${one}/`)) ?? 'npm';
+}
+
+const packageName = (folder: string): string =>
+  folder
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9-]+/g, '-')
+    .replaceAll(/^-+|-+$/g, '') || 'agents';
+
+/** Throws `invalid_request` where a file is there already: nothing is written over, and nothing is half done. */
+function assertFree(root: string, files: readonly ProjectFile[]): void {
+  const names = new Set([...CONFIG_FILES, ...files.map(({ path }) => path)]);
+  const there = [...names].filter((name) => existsSync(join(root, name)));
+  if (there.length === 0) return;
+  throw new HoldfastError('invalid_request', `${root} has ${there.join(', ')} already, and nothing was written.`, {
+    hint: 'Name another folder, as in `holdfast init my-agents`, or move these files away.',
+  });
+}
+
+interface Next {
+  readonly here: readonly string[];
+  readonly secondTerminal: readonly string[];
+}
+
+function nextSteps(root: string, manager: Manager, hasManifest: boolean): Next {
+  const { install, exec, add } = RUNS[manager];
+  const folder = relative('.', root);
+  return {
+    here: [
+      ...(folder === '' ? [] : [`cd ${folder.includes(' ') ? JSON.stringify(folder) : folder}`]),
+      hasManifest ? `${add} holdfast @openai/agents zod` : install,
+      `${exec} serve`,
+    ],
+    secondTerminal: [
+      `${exec} run cashier 'Refund order 1042: it arrived broken. It cost 80 EUR.' --wait`,
+      `${exec} inbox`,
+    ],
+  };
+}
+
+function report(root: string, made: readonly ProjectFile[], kept: readonly ProjectFile[], next: Next): void {
+  print(`Written in ${plain(root)}:`);
+  for (const { path, about } of made) print(`  ${path.padEnd(20)} ${about}`);
+  for (const { path } of kept) print(`  ${path.padEnd(20)} was there, and stays as it is`);
+  print('Next:');
+  for (const line of next.here) print(`  ${line}`);
+  print('Then, in a second terminal, in the same folder:');
+  for (const line of next.secondTerminal) print(`  ${line}`);
+}
