@@ -31,7 +31,7 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
       'Serves the API and executes runs of the agents in `holdfast.config.ts` of the working ' +
       'directory, or in the file that `HOLDFAST_CONFIG` names. The ending may also be `.mts`, `.js`, ' +
       '`.mjs` or `.cjs`. `holdfast init` writes one. It prints where it listens and with which token, and logs JSON lines to ' +
-      'stderr.\n\nSIGHUP reads the [file of tokens](http.md#tokens-and-roles) again and stops ' +
+      'stderr.\n\nSIGHUP reads the [file of tokens](reference/tokens.md) again and stops ' +
       'nothing. SIGTERM and SIGINT stop it within `HOLDFAST_SHUTDOWN_GRACE_MS`; a second one ' +
       'ends it at once. What was in flight is cut at its next turn, or goes on at the next start ' +
       'or in [another worker](operate/workers.md).',
@@ -50,7 +50,7 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
       'Tells what a run does while it does it: what was asked, what the model says, each call with ' +
       'its outcome, and who decided what. It ends with the run, and goes on after a [restart of ' +
       'the server](#a-server-that-restarts). At a terminal, answers of a ' +
-      '[streaming](streaming.md) run appear word by word. The exit code is 1 if the run failed ' +
+      '[streaming](models/streaming.md) run appear word by word. The exit code is 1 if the run failed ' +
       'or was cancelled.',
   },
   show: {
@@ -64,7 +64,7 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
   agents: {
     about:
       'Lists the agents that runs can be started of. With a name it shows one: its model, tools, ' +
-      '[grants](grants.md), and [marks](replay/replay-a-run.md) of its tools.',
+      '[grants](agents/grants.md), and [marks](replay/replay-a-run.md) of its tools.',
   },
   inbox: {
     about:
@@ -77,7 +77,7 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
   approve: {
     about:
       'Approves what a run waits for. When nothing else of the run waits, the run resumes. ' +
-      '[Approvals](approvals.md) explains edits and scopes.',
+      '[Approvals](approvals/README.md) explains edits and scopes.',
   },
   reject: {
     about: 'Rejects what a run waits for. The model reads the message in place of a result.',
@@ -101,7 +101,8 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
     about: 'Prints the event log of a run.',
   },
   'task new': {
-    about: 'Writes a directory with a [task](tasks.md) that works, to be changed. It must not be ' + 'there yet.',
+    about:
+      'Writes a directory with a [task](tasks/README.md) that works, to be changed. It must not be ' + 'there yet.',
   },
   'task check': {
     about:
@@ -143,24 +144,24 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
       'that no attempt follows. Needs the role `admin`.',
   },
   trajectories: {
-    about: 'Lists [trajectories](trajectories.md#lists), newest first.',
+    about: 'Lists [trajectories](data/trajectory-lists.md), newest first.',
   },
   trajectory: {
     about: 'Prints a run as steps: what the model said and asked for, and what came of it.',
   },
   reward: {
-    about: 'Says what a run was [worth](trajectories.md#rewards), also after it is over.',
+    about: 'Says what a run was [worth](data/trajectories.md#rewards), also after it is over.',
   },
   export: {
     about:
-      'Exports trajectories as [training data](export.md), into a folder of the server or an ' +
-      '[object store](export.md#object-stores).',
+      'Exports trajectories as [training data](data/export.md), into a folder of the server or an ' +
+      '[object store](data/export-object-stores.md).',
   },
   exports: {
     about: 'Lists exports, newest first, or reads one.',
   },
   charges: {
-    about: 'Lists what the model calls of a run [cost](budgets.md#charges).',
+    about: 'Lists what the model calls of a run [cost](models/prices.md#charges).',
   },
   spend: {
     about: 'Sums up what was spent, by day, agent or model.',
@@ -169,12 +170,12 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
     about: 'Asks a run to stop. A model call or a tool in flight is aborted.',
   },
   delete: {
-    about: 'Removes a run that has not begun, [as if it had never been ' + 'started](dispatch.md#taking-back).',
+    about: 'Removes a run that has not begun, [as if it had never been ' + 'started](operate/dispatch.md#taking-back).',
   },
   erase: {
     about:
       'Erases the content of a run that is over, or of all runs of a ' +
-      '[subject](operate/retention.md#erasing-a-subject), for good. Their logs still verify.',
+      '[subject](operate/erasure.md#erasing-a-subject), for good. Their logs still verify.',
   },
   retention: {
     about:
@@ -228,7 +229,8 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
       'server](evidence/proofs.md). The exit code is 1 if it proves nothing.',
   },
   checkpoint: {
-    about: 'Prints the newest signed checkpoint of the [log over all runs](evidence.md), and the ' + 'public keys.',
+    about:
+      'Prints the newest signed checkpoint of the [log over all runs](evidence/README.md), and the ' + 'public keys.',
   },
   'signing-key': {
     about:
@@ -241,13 +243,13 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
     about:
       'Lists the processes of the database, what each executes and whether it lives; with an id, ' +
       'one of them. See [workers](operate/workers.md). It takes a role in the ' +
-      '[installation](http.md#the-installation): to stop one, `operator`.',
+      '[installation](reference/tokens.md#the-installation): to stop one, `operator`.',
   },
   work: {
     about:
       'Lists [work that is not begun any more](operate/crash-limits.md#work-that-kills-its-workers) ' +
       'since processes died with it, of all tenants, or has it begun again. It takes a role in ' +
-      'the [installation](http.md#the-installation): to lift, `operator`.',
+      'the [installation](reference/tokens.md#the-installation): to lift, `operator`.',
   },
   stats: {
     about:
@@ -277,7 +279,7 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
     about:
       'Takes what was deleted out of the files of the embedded database: it rewrites every table ' +
       'and begins a new write-ahead log. Stop the server first. A server does the same by itself ' +
-      '[after an erasure](operate/retention.md#what-is-left-on-the-disk).',
+      '[after an erasure](operate/erased-data.md#what-is-left-on-the-disk).',
   },
   demo: {
     about:

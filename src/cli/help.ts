@@ -104,5 +104,9 @@ export function packageVersions(): { readonly [name: string]: string } {
   return { ...devDependencies, ...peerDependencies, ...dependencies, holdfast: `^${version}` };
 }
 
+/** Where the files of a new project are. */
+export const shippedProject = (): string =>
+  join(findPackage()?.root ?? '.', 'src', 'cli', 'commands', 'start', 'project');
+
 /** Where the tasks that ship are, each in a directory of its name. */
 export const shippedTasks = (): string => join(findPackage()?.root ?? '.', 'src', 'tasks');
