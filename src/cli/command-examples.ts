@@ -247,4 +247,9 @@ export const COMMAND_EXAMPLES: { readonly [command: string]: readonly Example[] 
     ['See a run survive three kills', 'holdfast demo'],
     ['See it with a model of your own', 'holdfast demo --model ollama/qwen3'],
   ],
+  completion: [
+    ['bash, in ~/.bashrc', 'source <(holdfast completion bash)'],
+    ['zsh, in ~/.zshrc, after compinit', 'source <(holdfast completion zsh)'],
+    ['fish, once', 'holdfast completion fish > ~/.config/fish/completions/holdfast.fish'],
+  ],
 };

@@ -41,8 +41,10 @@ import { migrateCommand } from './commands/server/migrate.js';
 import { serveCommand } from './commands/server/serve.js';
 import { statsCommand } from './commands/server/stats.js';
 import { workersCommand } from './commands/server/workers.js';
+import { completionCommand } from './commands/start/completion.js';
 import { initCommand } from './commands/start/init.js';
 import { taskCommand } from './commands/tasks/task.js';
+import { printCandidates } from './completion/complete.js';
 import { doctorCommand } from './doctor/doctor.js';
 import { EXIT_CODES } from './exit-codes.js';
 import { commandOf, helpCommand, packageVersion, programFooter, withTexts } from './help.js';
@@ -98,6 +100,7 @@ export const commands = (services: CliServices): readonly Command[] =>
     migrateCommand(),
     compactCommand(),
     demoCommand(services),
+    completionCommand(),
   ].map((command) => withTexts(command));
 
 /** Runs one command. Errors are printed as two lines; the exit code is one of `EXIT_CODES`. */
@@ -113,8 +116,9 @@ export async function runCommandLine(args: readonly string[], services: CliServi
   for (const command of [program, ...program.commands.flatMap((one) => [one, ...one.commands])]) {
     command.exitOverride().configureOutput({ outputError: () => undefined });
   }
-  const [first = '-'] = args;
+  const [first = '-', ...after] = args;
   try {
+    if (first === 'complete') return await printCandidates(program, after);
     if (!first.startsWith('-')) commandOf(program, [first]);
     await program.parseAsync([...args], { from: 'user' });
   } catch (error) {

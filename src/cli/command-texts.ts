@@ -5,7 +5,7 @@ interface CommandText {
 
 /** Which commands stand together in the help. */
 export const COMMAND_GROUPS: { readonly [title: string]: readonly string[] } = {
-  'Get started': ['init', 'serve', 'run', 'agents', 'demo', 'doctor', 'help'],
+  'Get started': ['init', 'serve', 'run', 'agents', 'demo', 'doctor', 'completion', 'help'],
   Runs: ['runs', 'show', 'watch', 'wait', 'events', 'cancel', 'delete', 'emit', 'sessions', 'fork', 'retry'],
   Decisions: ['inbox', 'approve', 'reject', 'answer', 'standing-decisions'],
   'What a run did': ['trajectory', 'state', 'diff', 'replay', 'verify', 'repair', 'proof', 'checkpoint', 'signing-key'],
@@ -287,5 +287,11 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
       'server with SIGKILL in the middle of a model call, in the middle of a payment and while ' +
       'the run is paused, restarts it each time, decides over HTTP, and checks what came of it. ' +
       'The exit code is 0 only if every payment was made exactly once and the log verifies.',
+  },
+  completion: {
+    about:
+      'Prints the script that makes bash, zsh or fish complete commands, options and their values. ' +
+      'Ids of runs, tasks, workers and exports, what waits for a decision, and names of agents come ' +
+      'from the server. Where none answers within a second and a half, they are left out.',
   },
 };

@@ -9,6 +9,8 @@ import { EXIT_CODES } from './exit-codes.js';
 import { misuse } from './options.js';
 
 const withoutMarks = (markdown: string): string => markdown.replaceAll('`', '');
+/** Markdown as one line of plain text. */
+export const withoutMarkdown = (markdown: string): string => withoutMarks(withoutLinks(markdown));
 const withoutLinks = (markdown: string): string => markdown.replaceAll(/\[([^\]]+)\]\([^)]*\)/g, '$1');
 
 const standard = new Help();
@@ -104,9 +106,10 @@ export function packageVersions(): { readonly [name: string]: string } {
   return { ...devDependencies, ...peerDependencies, ...dependencies, holdfast: `^${version}` };
 }
 
-/** Where the files of a new project are. */
-export const shippedProject = (): string =>
-  join(findPackage()?.root ?? '.', 'src', 'cli', 'commands', 'start', 'project');
+/** Where files of the command line are that ship as they are. */
+const shipped = (...path: readonly string[]): string => join(findPackage()?.root ?? '.', 'src', 'cli', ...path);
+export const shippedProject = (): string => shipped('commands', 'start', 'project');
+export const shippedScripts = (): string => shipped('completion', 'scripts');
 
 /** Where the tasks that ship are, each in a directory of its name. */
 export const shippedTasks = (): string => join(findPackage()?.root ?? '.', 'src', 'tasks');

@@ -40,6 +40,8 @@ describePostgresSlowly('where DBOS__CLOUD is true', () => {
   let server: Program | undefined;
   beforeEach(async () => {
     dir = mkdtempSync(join(tmpdir(), 'holdfast-cloud-'));
+    const config = "import { demoConfig } from 'holdfast/demo';\nexport default demoConfig();\n";
+    writeFileSync(join(dir, 'holdfast.config.mjs'), config);
     database = await createEngineDatabase('postgres');
   });
   afterEach(async () => {

@@ -34,7 +34,8 @@ it('each command is in one group of the help', () => {
 const examples = Object.entries(COMMAND_EXAMPLES).flatMap(([name, lines]) => lines.map(([, line]) => [line, name]));
 
 it.each(examples)('the example %s parses', async (line = '', name = '') => {
-  const [program, ...given] = words(line.replaceAll(/@\S+/g, '{}'));
+  const bare = line.replace(/^source <\((.+)\)$/, '$1').replace(/ > .+$/, '');
+  const [program, ...given] = words(bare.replaceAll(/@\S+/g, '{}'));
   const asked = name.split(' ');
   expect([program, ...given.slice(0, asked.length)]).toEqual(['holdfast', ...asked]);
   const fresh = commands(SHUT_DOORS).flatMap((one) => [one, ...one.commands]);

@@ -78,6 +78,12 @@ it('keeps what a project has, and writes nothing where its own files are there',
   expect(stdout).toContain('was there, and stays as it is');
   expect(stdout).toContain('npm install holdfast @openai/agents zod');
   expect(readFileSync(join(project, 'package.json'), 'utf8')).toBe('{}');
+  writeFileSync(join(project, 'package.json'), '{"dependencies": {"holdfast": "file:x.tgz", "zod": "4"}}');
+  for (const name of readdirSync(project))
+    if (name.startsWith('holdfast') || name.startsWith('refund')) rmSync(join(project, name));
+  expect((await runHere(['init', project], {})).stdout).toContain(
+    '\n  npm install @openai/agents\n  npx holdfast serve\n',
+  );
   const before = readdirSync(project);
   const again = await runHere(['init', project, '--js'], {});
   expect(again).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('holdfast.config.ts') });

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join, relative, resolve } from 'node:path';
 import { Command, Option } from 'commander';
 import { z } from 'zod';
@@ -19,6 +19,8 @@ const RUNS: { readonly [M in Manager]: { readonly install: string; readonly exec
   yarn: { install: 'yarn install', exec: 'yarn holdfast', add: 'yarn add' },
 };
 
+const MANIFEST = 'package.json';
+
 const options = z.object({ json, js: z.boolean().default(false), packageManager: z.enum(MANAGERS).optional() });
 
 export const initCommand = (): Command =>
@@ -38,20 +40,15 @@ export const initCommand = (): Command =>
       const root = resolve(folder ?? '.');
       const manager = asked.packageManager ?? callingManager();
       const name = packageName(basename(root));
-      const files = projectFiles({ name, language: asked.js ? 'js' : 'ts', versions: packageVersions() });
+      const files = projectFiles({ name, manager, language: asked.js ? 'js' : 'ts', versions: packageVersions() });
       const kept = files.filter(({ path, isShared }) => isShared && existsSync(join(root, path)));
       const made = files.filter((file) => !kept.includes(file));
       assertFree(root, made);
       mkdirSync(root, { recursive: true });
       // `wx`: a file that another process has just made is not written over.
       for (const { path, text } of made) writeFileSync(join(root, path), text, { flag: 'wx' });
-      if (manager === 'yarn' && !existsSync(join(root, '.yarnrc.yml')))
-        writeFileSync(join(root, '.yarnrc.yml'), 'nodeLinker: node-modules\n', { flag: 'wx' });
-      const next = nextSteps(
-        root,
-        manager,
-        kept.some(({ path }) => path === 'package.json'),
-      );
+      const isNew = made.some(({ path }) => path === MANIFEST);
+      const next = nextSteps(root, manager, isNew ? null : missingIn(join(root, MANIFEST)));
       if (asked.json)
         return printJson({
           folder: root,
@@ -89,13 +86,35 @@ interface Next {
   readonly secondTerminal: readonly string[];
 }
 
-function nextSteps(root: string, manager: Manager, hasManifest: boolean): Next {
+const NEEDED = ['holdfast', '@openai/agents', 'zod'];
+const dependencies = z.record(z.string(), z.unknown()).catch({});
+const manifest = z
+  .object({ dependencies, devDependencies: dependencies })
+  .catch({ dependencies: {}, devDependencies: {} });
+
+/** Packages that a project lacks which has a `package.json` of its own. */
+function missingIn(file: string): readonly string[] {
+  const read = manifest.parse(parsedOrNull(readFileSync(file, 'utf8')));
+  const there = { ...read.dependencies, ...read.devDependencies };
+  return NEEDED.filter((name) => !Object.hasOwn(there, name));
+}
+
+function parsedOrNull(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/** `missing`: what is to be added to the packages of a project; null: it is new. */
+function nextSteps(root: string, manager: Manager, missing: readonly string[] | null): Next {
   const { install, exec, add } = RUNS[manager];
   const folder = relative('.', root);
   return {
     here: [
       ...(folder === '' ? [] : [`cd ${folder.includes(' ') ? JSON.stringify(folder) : folder}`]),
-      hasManifest ? `${add} holdfast @openai/agents zod` : install,
+      ...(missing === null ? [install] : missing.length === 0 ? [] : [`${add} ${missing.join(' ')}`]),
       `${exec} serve`,
     ],
     secondTerminal: [

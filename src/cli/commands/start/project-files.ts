@@ -7,6 +7,7 @@ export interface ProjectChoice {
   /** Name of the package. */
   readonly name: string;
   readonly language: 'ts' | 'js';
+  readonly manager: string;
   /** Version ranges by the name of the package; `holdfast` is among them. */
   readonly versions: { readonly [packageName: string]: string };
 }
@@ -57,7 +58,7 @@ function manifestOf({ name, language, versions }: ProjectChoice): string {
 
 /** The files of a new project: an agent with a scripted model, its tool, a test, and what a package manager needs. */
 export function projectFiles(choice: ProjectChoice): readonly ProjectFile[] {
-  const { language } = choice;
+  const { language, manager } = choice;
   const own = { isShared: false };
   const shared = { isShared: true };
   return [
@@ -72,6 +73,16 @@ export function projectFiles(choice: ProjectChoice): readonly ProjectFile[] {
     { path: 'package.json', about: 'dependencies and scripts', text: manifestOf(choice), ...shared },
     ...(language === 'ts'
       ? [{ path: 'tsconfig.json', about: 'settings of the compiler', text: json(TSCONFIG), ...shared }]
+      : []),
+    ...(manager === 'yarn'
+      ? [
+          {
+            path: '.yarnrc.yml',
+            about: 'a folder of packages, which later versions of yarn make',
+            text: 'nodeLinker: node-modules\n',
+            ...shared,
+          },
+        ]
       : []),
     { path: '.gitignore', about: 'leaves dependencies, data and keys out', text: IGNORED, ...shared },
   ];
