@@ -114,7 +114,7 @@ describeDocker('commands', () => {
     const sizes = 'wc -c before beside within | grep -v total';
     const grown = endedOf(await environment.run(shell(`${sizes}; sleep 1; ${sizes}`), never));
     const lines = grown.stdout.text.trim().split('\n');
-    expect(new Set(lines).size).toBe(6);
+    expect(new Set(lines).size, grown.stdout.text).toBe(6);
   }, 30_000);
 
   it('an exit code that looks like a timeout is none', async () => {

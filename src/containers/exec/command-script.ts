@@ -4,8 +4,8 @@
  *
  *   pid      process id and start time of who runs it: by both it is known to live, whatever id is used again; then the start of the container
  *   out err  the beginning of its streams; out.more and err.more say how many bytes more there were
- *   rc       "<exit code> <timed out> <out of memory>", written last: with it the command has ended. 2 in place of 1 for the time: it has,
- *            and something that it started has not
+ *   rc       "<exit code> <timed out> <out of memory> <when it ended>", written last: with it the command has ended. 2 in place of 1 for
+ *            the time: it has, and something that it started has not
  *
  * That the directory can be made decides who runs it. The streams go through pipes, so that what a command leaves running in the
  * background can write on and nothing fills the disk: `cat` passes on what it reads at once, up to its bound of a file, and `wc`
@@ -38,7 +38,10 @@ beside() {
   [ "$other" != "$all" ] || return 1
   other=\${other%"\${other#$mask}"}
   case $other in '' | "$id" | *[!0-9a-f]*) return 1 ;; esac
-  [ -s "../$other/pid" ] && { ! [ -s "../$other/rc" ] || [ "../$other/rc" -nt pid ]; }
+  [ -s "../$other/pid" ] || return 1
+  [ -s "../$other/rc" ] || return 0
+  read -r part part part until 2>/dev/null <"../$other/rc"
+  [ "\${until:-0}" -ge "$mine" ]
 }
 left() {
   at=$1
@@ -56,19 +59,21 @@ sweep() {
   facts $$
   mine=$since mask= rest=$id
   while [ -n "$rest" ]; do mask="$mask?" rest=\${rest#?}; done
-  for round in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-    found=
+  round=0
+  while [ $round -lt 100 ]; do
+    round=$((round + 1)) found= killed=
     for process in /proc/[0-9]*; do
       process=\${process#/proc/}
       left "$process"
       case $? in
-      0) kill -9 "$process" 2>/dev/null && found=1 ;;
-      2) [ "$at" = "$process" ] || found=1 ;;
+      0) kill -9 "$process" 2>/dev/null && found=1 killed=1 ;;
+      # What has ended meanwhile may have left another one.
+      2) found=1 ;;
       esac
     done
     [ -n "$found" ] || return
   done
-  late=2
+  [ -z "$killed" ] || late=2
 }
 `;
 
@@ -119,7 +124,7 @@ while [ $tries -lt 20 ]; do
   if [ $tries -lt 5 ]; then sleep 0.004; else sleep 0.02; fi || break
   tries=$((tries + 1))
 done
-echo "$code $late $full" 1<>rc.new
+echo "$code $late $full \${after%.*}\${after#*.}" 1<>rc.new
 mv rc.new rc
 `;
 
@@ -157,7 +162,7 @@ until [ -s rc ]; do
   tries=$((tries + 1))
   if [ $tries -lt 50 ]; then sleep 0.02; elif [ $tries -lt 150 ]; then sleep 0.1; else sleep 0.5; fi
 done
-[ -n "$code" ] || read -r code late full <rc
+[ -n "$code" ] || read -r code late full rest <rc
 read -r out 2>/dev/null <out.more
 read -r err 2>/dev/null <err.more
 echo "ended $code $late $full \${out:-0} \${err:-0}"
@@ -192,9 +197,9 @@ ${RUN}`;
 /** Says that a command which no one runs any more, or which has left something, ended because its time was over. Arguments: records, id. */
 export const CLOSE = `
 cd "$1/$2" 2>/dev/null || exit 0
-code= late= full=
-read -r code late full 2>/dev/null <rc
-if [ "$late" = 2 ]; then echo "$code 1 $full" 1<>rc; else [ -n "$code" ] || echo "137 1 0" >rc; fi
+code= late= full= rest=
+read -r code late full rest 2>/dev/null <rc
+if [ "$late" = 2 ]; then echo "$code 1 $full $rest" 1<>rc; else [ -n "$code" ] || echo "137 1 0" >rc; fi
 `;
 
 /**
