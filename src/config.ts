@@ -73,6 +73,17 @@ const TABLE = {
     'Tokens as a JSON list of `{token, actor, role, tenant?, installation?}`, each token of at least 16 characters.',
   ),
   tokensFile: optional('HOLDFAST_TOKENS_FILE', path, 'File with that list, instead of `HOLDFAST_TOKENS`.'),
+  console: setting(
+    'HOLDFAST_CONSOLE',
+    oneOf(['on', 'off']),
+    'on',
+    'Whether the server serves the [console](console.md), and browsers may sign in.',
+  ),
+  publicUrl: optional(
+    'HOLDFAST_PUBLIC_URL',
+    webAddress,
+    'Address at which browsers reach the server behind a proxy. Beyond this machine they sign in over https:// alone.',
+  ),
   maxBodyBytes: setting(
     'HOLDFAST_MAX_BODY_BYTES',
     whole(1024, 104_857_600),
@@ -243,6 +254,8 @@ export function readSettings(env: NodeJS.ProcessEnv = process.env) {
     /** Empty: none are configured. */
     tokens: readTokens(read(TABLE.tokens), read(TABLE.tokensFile)),
     tokensFile: read(TABLE.tokensFile),
+    console: read(TABLE.console) === 'on',
+    publicUrl: read(TABLE.publicUrl),
     maxBodyBytes: read(TABLE.maxBodyBytes),
     maxTaskBytes: read(TABLE.maxTaskBytes),
     logLevel: read(TABLE.logLevel),

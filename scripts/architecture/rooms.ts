@@ -38,6 +38,11 @@ export const ROOMS: readonly Room[] = [
     floor: 6,
     about: 'What the package exports beside its root: `holdfast/models`, `/tools` and `/testing`.',
   },
+  {
+    path: 'src/console',
+    floor: 6,
+    about: 'The pages for a browser, built with Preact into `dist/console`. They ask the HTTP API.',
+  },
   { path: 'src/demo', floor: 6, about: 'What `npm run demo` shows.' },
 ];
 

@@ -7,7 +7,7 @@ const filesIn = (folder: string): string[] =>
   readdirSync(join(ROOT, folder)).flatMap((name) => {
     const path = join(folder, name);
     if (statSync(join(ROOT, path)).isDirectory()) return filesIn(path);
-    return /\.m?ts$/.test(name) ? [path] : [];
+    return /\.(m?ts|tsx)$/.test(name) ? [path] : [];
   });
 
 /** Every source file, relative to the root. */
@@ -31,6 +31,7 @@ export const roomOf = (path: string): string => {
 const WITHOUT_SHELVES: readonly string[] = [
   'http',
   'cli',
+  'console',
   'demo',
   'metrics',
   'datasets',

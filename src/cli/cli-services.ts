@@ -12,7 +12,8 @@ export interface HttpServer {
   close(graceMs?: number): Promise<void>;
 }
 
-interface HttpOptions extends Pick<Settings, 'host' | 'port' | 'maxBodyBytes' | 'maxTaskBytes'> {
+interface HttpOptions
+  extends Pick<Settings, 'host' | 'port' | 'console' | 'publicUrl' | 'maxBodyBytes' | 'maxTaskBytes'> {
   readonly tokens: readonly Token[] | (() => Promise<readonly Token[]>);
   readonly tokensConfigured: boolean;
   readonly serves: 'all' | 'metrics';

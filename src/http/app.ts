@@ -9,12 +9,14 @@ import express, {
 import { type ErrorCode, HoldfastError } from '../core/errors/errors.js';
 import { withoutSecrets } from '../models/secrets/known-secrets.js';
 import { identify } from './auth/gate.js';
-import { checkHost } from './auth/host.js';
+import { checkHost, type ServerNames } from './auth/host.js';
+import { type ConsoleFiles, consoleRoutes } from './console-files.js';
 import { OPEN_ROUTES } from './probes.js';
 import { asHoldfastError, PROBLEM_TYPE, toProblem } from './problem.js';
 import type { GuardedRoute } from './route.js';
 import { ROUTES } from './routes.js';
 import { type ServerContext, serve, serveOpen } from './serve.js';
+import { SIGN_IN_ROUTES } from './sign-in-routes.js';
 
 const RETRY_AFTER_SECONDS = '5';
 
@@ -30,6 +32,7 @@ const METHODS = { GET: 'get', POST: 'post', DELETE: 'delete' } as const;
 
 const requestIdOf = (response: Response): string => String(response.getHeader('X-Request-Id'));
 const isProbe = (path: string): boolean => OPEN_ROUTES.some((route) => route.path === path);
+const isOpen = (path: string): boolean => isProbe(path) || SIGN_IN_ROUTES.some((route) => route.path === path);
 
 /** Which route a request came to; what comes to none is one. */
 const matchedRoute = ({ path }: Request): string => ROUTE_PATHS.find(([shape]) => shape.test(path))?.[1] ?? 'none';
@@ -76,7 +79,7 @@ const methodsAt = (path: string): string =>
 const refuseMethod =
   (path: string, context: ServerContext): RequestHandler =>
   (request, response) => {
-    if (!isProbe(path)) identify(request, context.check);
+    if (!isOpen(path)) identify(request, context.callers);
     const allowed = methodsAt(path);
     response.set('Allow', allowed);
     throw new HoldfastError('method_not_allowed', `${request.method} is not a method of ${path}; expected ${allowed}.`);
@@ -85,7 +88,7 @@ const refuseMethod =
 const refusePath =
   (context: ServerContext): RequestHandler =>
   (request) => {
-    identify(request, context.check);
+    identify(request, context.callers);
     throw new HoldfastError('not_found', `There is no route ${request.method} ${request.path}.`);
   };
 
@@ -120,17 +123,26 @@ const fail =
       .send(JSON.stringify(withoutSecrets(toProblem(error, request.path, requestId))));
   };
 
-/** The Express app over routes, and over those that need no token. It serves nothing else. */
-export function createApp(context: ServerContext, boundHost: string, routes: readonly GuardedRoute[]): Express {
+/** What an app serves. */
+export interface Served {
+  readonly routes: readonly GuardedRoute[];
+  /** Null: no console, and no sign-in of browsers. */
+  readonly console: ConsoleFiles | null;
+}
+
+/** The Express app over routes, over those that need no token, and over the console. It serves nothing else. */
+export function createApp(context: ServerContext, names: ServerNames, { routes, console }: Served): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing').enable('strict routing');
   app.set('query parser', 'simple');
-  app.use(begin(context), checkHost(boundHost));
+  app.use(begin(context), checkHost(names));
+  const open = [...OPEN_ROUTES, ...(console === null ? [] : SIGN_IN_ROUTES)];
   for (const route of routes) {
     app[METHODS[route.method]](expressPath(route.path), serve(route, context));
   }
-  for (const route of OPEN_ROUTES) app.get(route.path, serveOpen(route, context));
-  for (const path of new Set([...routes, ...OPEN_ROUTES].map((route) => route.path)))
+  for (const route of open) app[METHODS[route.method]](route.path, serveOpen(route, context));
+  if (console !== null) for (const [path, handler] of consoleRoutes(console)) app.get(path, handler);
+  for (const path of new Set([...routes, ...open].map((route) => route.path)))
     app.all(expressPath(path), refuseMethod(path, context));
   app.use(refusePath(context), fail(context));
   return app;

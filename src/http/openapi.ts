@@ -1,7 +1,8 @@
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiOverride } from 'zod-openapi';
 import { ERRORS, type ErrorCode } from '../core/errors/errors.js';
+import { problem } from '../core/errors/problem.js';
 import { NO_INPUT } from '../core/operations/operation.js';
-import { PROBLEM_TYPE, problem } from './problem.js';
+import { PROBLEM_TYPE } from './problem.js';
 import { type Route, roleText } from './route.js';
 import { LINES_TYPE } from './wire/lines.js';
 
@@ -9,6 +10,8 @@ import { LINES_TYPE } from './wire/lines.js';
 const COMMON: readonly ErrorCode[] = [
   'unauthenticated',
   'forbidden',
+  'cross_site',
+  'rate_limited',
   'invalid_request',
   'payload_too_large',
   'engine_not_running',

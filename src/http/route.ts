@@ -1,3 +1,4 @@
+import type { Request as HttpRequest } from 'express';
 import type { z } from 'zod';
 import type { Role } from '../core/caller.js';
 import { HoldfastError } from '../core/errors/errors.js';
@@ -6,6 +7,7 @@ import type { JsonObject } from '../core/json.js';
 import type { Input, Operation, Request } from '../core/operations/operation.js';
 import type { Engine } from '../engine/engine.js';
 import { namedTrouble } from '../storage/database/database-trouble.js';
+import type { SignIns } from './auth/sign-ins.js';
 import { parseInput, unstorableIn } from './input.js';
 import type { Streamed } from './wire/sse.js';
 
@@ -16,9 +18,21 @@ export interface Context extends Request {
   readonly wantsEvents: boolean;
 }
 
-interface OpenContext {
+/** What a route that needs no token gets. */
+export interface OpenContext {
   readonly engine: Engine;
   readonly draining: boolean;
+  readonly signIns: SignIns;
+  readonly request: HttpRequest;
+  /** The JSON of the body. Throws what a body that is none throws. */
+  readonly body: () => Promise<unknown>;
+}
+
+interface OpenReply {
+  readonly status?: number;
+  readonly body: unknown;
+  /** A cookie to set. */
+  readonly cookie?: string;
 }
 
 export type Reply =
@@ -33,7 +47,7 @@ export type Reply =
       readonly end: () => Promise<JsonObject>;
     };
 
-export const json = (body: unknown): Reply => ({ type: 'json', body });
+export const json = (body: unknown) => ({ type: 'json', body }) as const satisfies Reply;
 
 /** The parts of a request as they came. */
 interface Raw {
@@ -54,10 +68,10 @@ export interface GuardedRoute extends Route {
   readonly call: (raw: Raw, context: Context) => Promise<Reply>;
 }
 
-/** A route that anybody may call. It says nothing but whether. */
+/** A route that anybody may call. */
 export interface OpenRoute extends Route {
   readonly access: 'open';
-  readonly call: (context: OpenContext) => Promise<{ readonly status: number; readonly body: unknown }>;
+  readonly call: (context: OpenContext) => Promise<OpenReply>;
 }
 
 /** The least role in the tenant that a route takes; null: no token is needed. */

@@ -5,6 +5,7 @@ import type { Engine } from '../engine/engine.js';
 import { openApiDocument } from './openapi.js';
 import { OPEN_ROUTES } from './probes.js';
 import { type GuardedRoute, guarded, json, type Reply, type Route } from './route.js';
+import { SIGN_IN_ROUTES } from './sign-in-routes.js';
 import { STREAMS, type Stream } from './streams.js';
 
 type ArgumentsOf<Method> = Method extends keyof Engine
@@ -74,4 +75,4 @@ export const METRICS_ROUTES: readonly GuardedRoute[] = GUARDED_ROUTES.filter(
 );
 
 /** Every route of the server: what the app serves, and what OpenAPI and docs/http.md describe. */
-export const ROUTES: readonly Route[] = [...GUARDED_ROUTES, ...OPEN_ROUTES];
+export const ROUTES: readonly Route[] = [...GUARDED_ROUTES, ...SIGN_IN_ROUTES, ...OPEN_ROUTES];

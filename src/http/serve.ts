@@ -4,7 +4,7 @@ import type { EngineLog } from '../core/ops/log-record.js';
 import type { Engine } from '../engine/engine.js';
 import { allowanceOfRequest, inOneRequest } from '../engine/engine-context.js';
 import { withoutKnownSecrets } from '../models/secrets/known-secrets.js';
-import { assertMay, identify, type TokenCheck } from './auth/gate.js';
+import { assertMay, type Callers, identify } from './auth/gate.js';
 import type { Identity } from './auth/tokens.js';
 import { asHoldfastError } from './problem.js';
 import type { GuardedRoute, OpenRoute, Reply } from './route.js';
@@ -18,7 +18,7 @@ import { sendEvents } from './wire/sse.js';
 /** What every handler works with. */
 export interface ServerContext {
   readonly engine: Engine;
-  readonly check: TokenCheck;
+  readonly callers: Callers;
   readonly streams: Slots;
   readonly life: Life;
   readonly log: EngineLog;
@@ -79,7 +79,9 @@ async function perform(
   const inLines = route.takes === 'lines';
   const maxBytes = route.hasFiles === true ? context.maxTaskBytes : context.maxBodyBytes;
   const body =
-    route.method === 'POST' && !inLines ? await readBody(request, response, { maxBytes, signal: revoked }) : {};
+    route.method === 'POST' && !inLines
+      ? await readBody(request, response, { maxBytes: OPEN_BODY_BYTES, signal: revoked })
+      : {};
   const lines = inLines
     ? readLines(request, { maxLineBytes: maxBytes, lineMs: context.bodyMs, signal: revoked })
     : NO_LINES;
@@ -132,7 +134,7 @@ export const serve =
   (route: GuardedRoute, context: ServerContext): RequestHandler =>
   (request, response) =>
     inOneRequest(async () => {
-      const identity = identify(request, context.check);
+      const identity = identify(request, context.callers);
       const signal = context.life.signalOf(response, identity.revoked);
       const work = () => perform(context, route, request, response, identity, signal);
       const reply = route.audited === true ? await recorded(context, route, request, identity, work) : await work();
@@ -141,9 +143,14 @@ export const serve =
       await answer(context, reply, response, identity, signal);
     });
 
+/** A token fits in it many times. */
+const OPEN_BODY_BYTES = 16_384;
+
 export const serveOpen =
-  (route: OpenRoute, context: ServerContext): RequestHandler =>
-  async (_request, response) => {
-    const { status, body } = await route.call({ engine: context.engine, draining: context.life.draining });
-    response.status(status).json(body);
+  (route: OpenRoute, { engine, life, callers: { signIns } }: ServerContext): RequestHandler =>
+  async (request, response) => {
+    const body = () => readBody(request, response, { maxBytes: OPEN_BODY_BYTES, signal: new AbortController().signal });
+    const reply = await route.call({ engine, draining: life.draining, signIns, request, body });
+    if (reply.cookie !== undefined) response.set('Set-Cookie', reply.cookie);
+    response.status(reply.status ?? 200).json(reply.body);
   };

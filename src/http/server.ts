@@ -7,7 +7,9 @@ import type { EngineLog } from '../core/ops/log-record.js';
 import type { Engine } from '../engine/engine.js';
 import { createApp } from './app.js';
 import { isLoopback } from './auth/host.js';
+import { SignIns } from './auth/sign-ins.js';
 import { TokenList } from './auth/tokens.js';
+import { readConsole } from './console-files.js';
 import { GUARDED_ROUTES, METRICS_ROUTES } from './routes.js';
 import { limitBodies } from './wire/body-time.js';
 import { endable } from './wire/connections.js';
@@ -29,6 +31,10 @@ export interface HttpOptions {
   /** `metrics`: nothing but what Prometheus scrapes, and the probes. Default: all. */
   readonly serves?: 'all' | 'metrics';
   readonly log: EngineLog;
+  /** Whether the console is served, and browsers may sign in. Default: yes. */
+  readonly console?: boolean;
+  /** Where browsers reach the server, if a proxy stands before it. Default: nowhere else. */
+  readonly publicUrl?: string | null;
   /** How long a body may take to come, and of one that is read in lines each line. Default 60,000. */
   readonly bodyMs?: number;
   /** Between two signs of life of a quiet stream. Default 15,000. */
@@ -115,10 +121,11 @@ export async function createHttpServer(engine: Engine, options: HttpOptions): Pr
   const end = endable(server);
   const { port } = await listen(server, options);
   const tokens = new TokenList(await tokensOf(options, end));
+  const publicUrl = options.publicUrl == null ? null : new URL(options.publicUrl);
   const context = {
     engine,
     life,
-    check: (presented: string) => tokens.check(presented),
+    callers: { tokens, signIns: new SignIns({ tokens, publicUrl, port }), onLoopback: isLoopback(options.host) },
     streams: createSlots(STREAMS_PER_TOKEN),
     log: options.log,
     maxBodyBytes: options.maxBodyBytes,
@@ -127,7 +134,11 @@ export async function createHttpServer(engine: Engine, options: HttpOptions): Pr
     heartbeatMs: options.heartbeatMs ?? 15_000,
     stallMs: options.stallMs ?? 60_000,
   };
-  handle = createApp(context, options.host, options.serves === 'metrics' ? METRICS_ROUTES : GUARDED_ROUTES);
+  const served =
+    options.serves === 'metrics'
+      ? { routes: METRICS_ROUTES, console: null }
+      : { routes: GUARDED_ROUTES, console: options.console === false ? null : readConsole() };
+  handle = createApp(context, { boundHost: options.host, publicUrl }, served);
   begin(handle);
 
   server.on('error', (err) =>

@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
+import { buildConsole } from '../../scripts/console/build.js';
 import { bundleAllPrograms } from './bundle-programs.js';
 import { memoryDir, removeMemoryDirs } from './memory-dir.js';
 
@@ -14,7 +15,7 @@ import { memoryDir, removeMemoryDirs } from './memory-dir.js';
 export async function setup(): Promise<void> {
   const { error } = spawnSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.test.json']);
   if (error !== undefined) throw error;
-  await bundleAllPrograms();
+  await Promise.all([bundleAllPrograms(), buildConsole()]);
   const version = templateVersion();
   process.env['HOLDFAST_TEST_TEMPLATE_DIR'] = pgliteTemplate(version);
   const server = process.env['HOLDFAST_TEST_POSTGRES_URL'];

@@ -24,6 +24,18 @@ const REQUEST_ERRORS = {
     'Send `Authorization: Bearer <token>` with a token of this server.',
   ),
   forbidden: row(403, 'stop', 'The role does not allow this', 'Use a token whose role is high enough.'),
+  cross_site: row(
+    403,
+    'stop',
+    'Another site asked',
+    'Ask from the console itself, or with a bearer token outside of a browser.',
+  ),
+  tls_required: row(
+    403,
+    'stop',
+    'Browsers sign in over TLS alone',
+    'Open the console at localhost, or put a proxy with TLS before the server and set HOLDFAST_PUBLIC_URL to its https:// address.',
+  ),
   host_refused: row(
     421,
     'stop',

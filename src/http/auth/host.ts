@@ -14,18 +14,26 @@ export function isLoopback(host: string): boolean {
   return family === 0 ? name === 'localhost' : LOOPBACK.check(name, family === 4 ? 'ipv4' : 'ipv6');
 }
 
-const nameOf = (header: string): string => bare(header.replace(/:\d*$/, ''));
+export const nameOf = (header: string): string => bare(header.replace(/:\d*$/, ''));
+
+/** The names that clients may reach a server under. */
+export interface ServerNames {
+  readonly boundHost: string;
+  /** Where browsers reach it, if a proxy stands before it. */
+  readonly publicUrl: URL | null;
+}
 
 /**
  * Refuses names that a foreign web page could point at this machine (DNS rebinding). Only a server that listens on
  * loopback knows all its names; another one is reached by names that it cannot know.
  */
 export const checkHost =
-  (boundHost: string): RequestHandler =>
+  ({ boundHost, publicUrl }: ServerNames): RequestHandler =>
   (request, _response, next) => {
     const header = request.headers.host ?? '';
     const name = nameOf(header);
     if (!isLoopback(boundHost) || isLoopback(name) || name === bare(boundHost)) return next();
+    if (publicUrl !== null && header.toLowerCase() === publicUrl.host) return next();
     throw new HoldfastError(
       'host_refused',
       `The Host header is "${header}"; expected localhost or a loopback address.`,

@@ -1,4 +1,4 @@
-import { createHash, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
+import { createHash, createHmac, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { chmod, link, readFile, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -20,6 +20,8 @@ export interface Identity {
 
 interface Entry {
   readonly digest: Buffer;
+  /** Derived from the token: what signs the cookies of its sign-ins. They end with the token. */
+  readonly cookieKey: Buffer;
   readonly identity: Identity;
   readonly revoke: () => void;
 }
@@ -52,6 +54,11 @@ export class TokenList {
     const candidate = digest(presented);
     return this.#entries.filter((entry) => timingSafeEqual(entry.digest, candidate))[0]?.identity ?? null;
   }
+
+  /** Finds the token with an id that a cookie names, and the key that must have signed the cookie. */
+  withId(tokenId: string): Pick<Entry, 'identity' | 'cookieKey'> | null {
+    return this.#entries.find(({ identity }) => identity.tokenId === tokenId) ?? null;
+  }
 }
 
 const isSame = (a: Entry, b: Entry): boolean =>
@@ -67,7 +74,8 @@ function entryOf(one: Token, all: readonly Token[]): Entry {
   setMaxListeners(0, revoking.signal);
   const own = digest(token);
   const identity = { caller, tokenId: own.toString('hex'), revoked: revoking.signal };
-  return { digest: own, identity, revoke: () => revoking.abort(noTokenAnyMore()) };
+  const cookieKey = createHmac('sha256', token).update('holdfast sign-in 1').digest();
+  return { digest: own, cookieKey, identity, revoke: () => revoking.abort(noTokenAnyMore()) };
 }
 
 /** Reads `Authorization: Bearer <token>`; null when there is no such thing. */

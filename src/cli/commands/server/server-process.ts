@@ -259,7 +259,7 @@ async function openHttp(
   log: EngineLog,
   services: CliServices,
 ): Promise<OpenServer> {
-  const { host, port, serves, maxBodyBytes, maxTaskBytes } = settings;
+  const { host, port, serves, console, publicUrl, maxBodyBytes, maxTaskBytes } = settings;
   const tokensConfigured = settings.tokens.length > 0;
   try {
     let tokens = settings.tokens;
@@ -268,7 +268,17 @@ async function openHttp(
       return tokens;
     };
     const given = { tokens: tokensConfigured ? tokens : made, tokensConfigured };
-    const http = await services.openHttp(engine, { host, port, serves, maxBodyBytes, maxTaskBytes, ...given, log });
+    const http = await services.openHttp(engine, {
+      host,
+      port,
+      serves,
+      console,
+      publicUrl,
+      maxBodyBytes,
+      maxTaskBytes,
+      ...given,
+      log,
+    });
     return { http, tokens };
   } catch (error) {
     await engine.stop({ graceMs: 0 });

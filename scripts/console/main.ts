@@ -1,0 +1,3 @@
+import { buildConsole } from './build.js';
+
+await buildConsole();

@@ -1,0 +1,68 @@
+import { signal } from '@preact/signals';
+import { QueryClient, QueryObserver, type QueryObserverResult } from '@tanstack/query-core';
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { type Asked, ask, NoAnswerError, ProblemError } from './ask.js';
+
+/** One cache for all pages: what one of them learns, all show. */
+export const cache = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 1000,
+      gcTime: 300_000,
+      networkMode: 'always',
+      retry: (count, error) => error instanceof NoAnswerError && count < 2,
+    },
+  },
+});
+
+/** Since when the server has given no answer; null: it answers. */
+export const silentSince = signal<number | null>(null);
+/** Whether the server does not know who asks any more. */
+export const signedOut = signal(false);
+
+cache.getQueryCache().subscribe(({ query, type }) => {
+  if (type !== 'updated') return;
+  const { error, status, fetchStatus, fetchFailureReason } = query.state;
+  if (fetchFailureReason instanceof NoAnswerError) silentSince.value ??= Date.now();
+  else if (status === 'success' && fetchStatus === 'idle') silentSince.value = null;
+  if (error instanceof ProblemError && error.problem.code === 'unauthenticated') signedOut.value = true;
+});
+
+export interface Source<T> {
+  readonly path: string;
+  readonly query?: Asked['query'];
+  /** Milliseconds between two reads while the page is in sight; false: it is read once. */
+  readonly every?: number | false;
+  /** Null: nothing is asked. */
+  readonly enabled?: boolean;
+  readonly read?: (path: string, asked: Asked) => Promise<T>;
+}
+
+export const keyOf = ({ path, query }: Pick<Source<unknown>, 'path' | 'query'>): readonly unknown[] => [
+  ...path.split('/'),
+  query ?? {},
+];
+
+/** What the server says under an address, kept up to date. */
+export function useAnswer<T>(source: Source<T>): QueryObserverResult<T> {
+  const { path, query, every = false, enabled = true, read = ask<T> } = source;
+  const options = {
+    queryKey: keyOf(source),
+    queryFn: ({ signal: aborted }: { readonly signal: AbortSignal }) =>
+      read(path, { signal: aborted, ...(query === undefined ? {} : { query }) }),
+    refetchInterval: every,
+    enabled,
+  };
+  const observer = useMemo(() => new QueryObserver<T>(cache, options), []);
+  observer.setOptions(options);
+  const [, draw] = useState({});
+  useEffect(() => observer.subscribe(() => draw({})), [observer]);
+  return observer.getOptimisticResult({ ...cache.defaultQueryOptions(options), _optimisticResults: 'optimistic' });
+}
+
+/** Reads again what was asked for under an address and below it. */
+export const readAgain = (path: string): void => {
+  void cache.invalidateQueries({ queryKey: path.split('/') });
+};
+
+export { ProblemError };

@@ -1,0 +1,188 @@
+import type { ComponentType, JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { followLinks, go, path } from './address.js';
+import { cache, signedOut, silentSince, useAnswer } from './api/query.js';
+import { FOR_PEOPLE, type Interruptions } from './inbox/list.js';
+import { useKeys } from './keys.js';
+import { LoginPage, SignInForm } from './login/page.js';
+import { session, signOut } from './session.js';
+import { Jump } from './shared/jump.js';
+import { KeyHelp } from './shared/key-help.js';
+import { now } from './shared/time.js';
+import { Text } from './text/text.js';
+
+interface PageModule {
+  readonly Page: ComponentType<{ readonly id: string }>;
+}
+
+interface Place {
+  readonly pattern: RegExp;
+  readonly title: string;
+  readonly load: () => Promise<PageModule>;
+}
+
+const PLACES: readonly Place[] = [
+  { pattern: /^\/inbox(?:\/([^/]+))?$/, title: 'Inbox', load: () => import('./inbox/page.js') },
+  { pattern: /^\/runs$/, title: 'Runs', load: () => import('./runs/page.js') },
+  { pattern: /^\/runs\/([^/]+)$/, title: 'Run', load: () => import('./run/page.js') },
+];
+
+const LINKS = [
+  ['/inbox', 'Inbox', 'i'],
+  ['/runs', 'Runs', 'r'],
+] as const;
+
+/** How many wait, of those that the inbox shows first. */
+export const PENDING = { path: 'interruptions', query: { status: 'pending', limit: 200 }, every: 2000 } as const;
+
+function Head({ waiting }: { readonly waiting: number | null }): JSX.Element {
+  return (
+    <header class="head">
+      <a class="brand" href="/inbox">
+        Holdfast
+      </a>
+      <nav aria-label="Main">
+        {LINKS.map(([to, name]) => (
+          <a key={to} href={to} aria-current={path.value.startsWith(to) ? 'page' : undefined}>
+            {name}
+            {to === '/inbox' && waiting !== null && waiting > 0 && (
+              <span class="count">
+                {waiting === 200 ? '200+' : waiting}
+                <span class="unseen"> waiting</span>
+              </span>
+            )}
+          </a>
+        ))}
+      </nav>
+      <span class="fill" />
+      <button type="button" class="plain jump" onClick={() => openJump()}>
+        Jump <kbd>Ctrl K</kbd>
+      </button>
+      <Who />
+    </header>
+  );
+}
+
+const openJump = (): void => {
+  const dialog = document.getElementById('jump');
+  if (dialog instanceof HTMLDialogElement) dialog.showModal();
+};
+
+function Who(): JSX.Element | null {
+  const who = session.value;
+  if (who == null) return null;
+  return (
+    <details class="who">
+      <summary>
+        <Text text={who.actor} />
+        <span class="faint"> · {who.role}</span>
+      </summary>
+      <div class="menu">
+        <p>
+          Tenant <Text text={who.tenant} />
+        </p>
+        <button type="button" onClick={() => void signOut()}>
+          Sign out
+        </button>
+      </div>
+    </details>
+  );
+}
+
+function Silence(): JSX.Element | null {
+  const since = silentSince.value;
+  if (since === null) return null;
+  const seconds = Math.max(0, Math.round((now.value - since) / 1000));
+  return (
+    <div class="silence" role="status">
+      No answer from the server for {seconds} s. Trying again. What is shown may be old, and nothing can be decided.
+    </div>
+  );
+}
+
+/** The page of an address, loaded when it is first opened. */
+function Routed(): JSX.Element {
+  const place = PLACES.find(({ pattern }) => pattern.test(path.value));
+  const [loaded, setLoaded] = useState<{ readonly of: Place; readonly page: PageModule['Page'] } | null>(null);
+  useEffect(() => {
+    if (place === undefined) return;
+    document.title = `${place.title} · Holdfast`;
+    void place.load().then(({ Page }) => setLoaded({ of: place, page: Page }));
+  }, [place]);
+  if (place === undefined) return <Nowhere />;
+  if (loaded === null || loaded.of !== place) return <div class="loading" />;
+  const Page = loaded.page;
+  return <Page id={decodeURIComponent(place.pattern.exec(path.value)?.[1] ?? '')} />;
+}
+
+const Nowhere = (): JSX.Element => (
+  <section class="empty">
+    <h1>Nothing is here</h1>
+    <p>
+      <a href="/inbox">Open the inbox</a>
+    </p>
+  </section>
+);
+
+function SignedIn(): JSX.Element {
+  useKeys([
+    ...LINKS.map(([to, name, key]) => ({ key: `g ${key}`, says: name, act: () => go(to) })),
+    { key: '?', says: 'All keys', act: () => showHelp(true) },
+  ]);
+  const [help, showHelp] = useState(false);
+  const pending = useAnswer<Interruptions>(PENDING);
+  const waiting = pending.data?.items.filter(({ kind }) => FOR_PEOPLE.has(kind)).length ?? null;
+  useEffect(() => {
+    document.title = document.title.replace(/^(\(\d+\+?\) )?/, waiting ? `(${waiting}) ` : '');
+  }, [waiting, path.value]);
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      if (event.key !== 'k' || !(event.ctrlKey || event.metaKey)) return;
+      event.preventDefault();
+      openJump();
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, []);
+  const isAtRoot = path.value === '/' || path.value === '/login';
+  useEffect(() => {
+    if (isAtRoot) go('/inbox', { replace: true });
+  }, [isAtRoot]);
+  return (
+    <>
+      <Head waiting={waiting} />
+      <Silence />
+      <main id="main">{isAtRoot ? null : <Routed />}</main>
+      <Jump />
+      {help && <KeyHelp close={() => showHelp(false)} />}
+    </>
+  );
+}
+
+/** The dialog stands over the page, which stays as it is with what was typed. */
+function SignInAgain(): JSX.Element {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => dialog.current?.showModal(), []);
+  return (
+    <dialog ref={dialog} aria-labelledby="sign-in" onCancel={(event) => event.preventDefault()}>
+      <SignInForm />
+    </dialog>
+  );
+}
+
+export function App(): JSX.Element {
+  const who = session.value;
+  useEffect(() => {
+    document.addEventListener('click', followLinks);
+    return () => document.removeEventListener('click', followLinks);
+  }, []);
+  useEffect(() => cache.mount(), []);
+  if (who === undefined) return <Silence />;
+  if (who === null) return <LoginPage />;
+  return (
+    <>
+      <SignedIn key={`${who.tenant}/${who.actor}`} />
+      {signedOut.value && <SignInAgain />}
+    </>
+  );
+}

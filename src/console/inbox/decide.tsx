@@ -1,0 +1,163 @@
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { InterruptionView } from '../../core/interruptions/interruption.js';
+import { ask } from '../api/ask.js';
+import { cache, keyOf, readAgain } from '../api/query.js';
+import { Trouble } from '../shared/trouble.js';
+import { exactText, parseExact } from '../text/exact.js';
+import { Json } from '../text/json.js';
+import { Text } from '../text/text.js';
+import { titleOf } from './list.js';
+
+export type Act = 'approve' | 'edit' | 'reject' | 'answer';
+
+interface DecideProps {
+  readonly item: InterruptionView;
+  readonly act: Act;
+  readonly name: string;
+  readonly close: (decided: boolean) => void;
+}
+
+const verdictOf = (act: Act): string => (act === 'edit' ? 'approve' : act);
+
+/** The dialog that confirms a decision. It sends the digest of what was read. */
+export function Decide({ item, act, name, close }: DecideProps): JSX.Element {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [trouble, setTrouble] = useState<Error | null>(null);
+  const [busy, setBusy] = useState(false);
+  useEffect(() => dialog.current?.showModal(), []);
+  const submit = async (form: HTMLFormElement): Promise<void> => {
+    setBusy(true);
+    setTrouble(null);
+    try {
+      const body = bodyOf(item, act, new FormData(form));
+      const path = `interruptions/${encodeURIComponent(item.id)}`;
+      const decided = await ask<InterruptionView>(`${path}/${verdictOf(act)}`, { method: 'POST', body });
+      cache.setQueryData(keyOf({ path }), decided);
+      readAgain('interruptions');
+      readAgain(`runs/${item.runId}`);
+      dialog.current?.close();
+      close(decided.status !== 'pending');
+    } catch (error) {
+      setTrouble(error instanceof Error ? error : new Error(String(error)));
+      readAgain(`interruptions/${item.id}`);
+      setBusy(false);
+    }
+  };
+  return (
+    <dialog ref={dialog} class="decide" aria-labelledby="decide-title" onCancel={() => close(false)}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void submit(event.currentTarget);
+        }}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) event.currentTarget.requestSubmit();
+        }}
+      >
+        <h2 id="decide-title">{name}?</h2>
+        <p class="sentence">
+          <Text text={titleOf(item)} kind="prose" />
+        </p>
+        <Fields item={item} act={act} />
+        <label for="message">{act === 'reject' ? 'Message that the model reads' : 'Message (the log keeps it)'}</label>
+        <textarea id="message" name="message" rows={2} maxLength={8192} dir="auto" autofocus={act === 'reject'} />
+        <p class="faint">
+          Bound to <span class="exact">{item.digest.slice(0, 19)}…</span>
+        </p>
+        {trouble !== null && <Trouble error={trouble} />}
+        <div class="row apart">
+          <button type="button" onClick={() => close(false)}>
+            Back <kbd>Esc</kbd>
+          </button>
+          <button
+            type="submit"
+            class={act === 'reject' ? 'danger' : 'first'}
+            disabled={busy}
+            autofocus={act === 'approve'}
+          >
+            {name} <kbd>{act === 'approve' ? 'Enter' : 'Ctrl Enter'}</kbd>
+          </button>
+        </div>
+      </form>
+    </dialog>
+  );
+}
+
+function Fields({ item, act }: { readonly item: InterruptionView; readonly act: Act }): JSX.Element | null {
+  const { wait } = item;
+  if (act === 'edit')
+    return (
+      <>
+        <label for="arguments">Arguments (JSON)</label>
+        <textarea
+          id="arguments"
+          name="arguments"
+          class="exact"
+          rows={Math.min(18, exactText(item.arguments, 2).split('\n').length + 1)}
+          defaultValue={exactText(item.arguments, 2)}
+          spellcheck={false}
+          autofocus
+        />
+      </>
+    );
+  if (act === 'answer' && wait?.kind === 'question' && wait.choices !== null)
+    return (
+      <fieldset>
+        <legend>Answer</legend>
+        {wait.choices.map((choice, at) => (
+          <label key={choice} class="choice">
+            <input type="radio" name="choice" value={choice} required autofocus={at === 0} /> <Text text={choice} />
+          </label>
+        ))}
+      </fieldset>
+    );
+  if (act === 'answer') {
+    const isText = wait?.kind === 'question' && wait.schema === null;
+    return (
+      <>
+        <label for="value">{isText ? 'Answer' : 'Result (JSON)'}</label>
+        <textarea
+          id="value"
+          name={isText ? 'text' : 'value'}
+          rows={4}
+          required
+          dir="auto"
+          class={isText ? '' : 'exact'}
+          autofocus
+        />
+      </>
+    );
+  }
+  if (act === 'approve' && wait?.kind === 'budget')
+    return (
+      <>
+        <label for="usd">New limit in dollars</label>
+        <input id="usd" name="usd" required inputMode="decimal" autofocus />
+      </>
+    );
+  if (act === 'approve' && item.arguments !== null) return <Json value={item.arguments} whole />;
+  return null;
+}
+
+/** What is sent. Throws where a text is no JSON. */
+function bodyOf({ digest, wait }: InterruptionView, act: Act, form: FormData): object {
+  const textOf = (name: string): string => String(form.get(name) ?? '');
+  const message = textOf('message').trim();
+  const common = { digest, ...(message === '' ? {} : { message }) };
+  if (act === 'edit') return { ...common, arguments: jsonIn(textOf('arguments'), 'The arguments are') };
+  if (act === 'answer') {
+    if (form.has('choice')) return { ...common, value: textOf('choice') };
+    return { ...common, value: form.has('text') ? textOf('text') : jsonIn(textOf('value'), 'The result is') };
+  }
+  if (act === 'approve' && wait?.kind === 'budget') return { ...common, budget: { usd: textOf('usd').trim() } };
+  return common;
+}
+
+function jsonIn(text: string, what: string): unknown {
+  try {
+    return parseExact(text);
+  } catch (error) {
+    throw new Error(`${what} no JSON: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}

@@ -1,0 +1,298 @@
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { DecisionView, InterruptionView } from '../../core/interruptions/interruption.js';
+import { go } from '../address.js';
+import { silentSince, useAnswer } from '../api/query.js';
+import { type Key, useKeys } from '../keys.js';
+import { may } from '../session.js';
+import { Id } from '../shared/id.js';
+import { WaitMark } from '../shared/status.js';
+import { Time } from '../shared/time.js';
+import { Trouble } from '../shared/trouble.js';
+import { exactText } from '../text/exact.js';
+import { Json } from '../text/json.js';
+import { Text } from '../text/text.js';
+import { hiddenIn, isMixed } from '../text/visible.js';
+import { Before } from './before.js';
+import { type Act, Decide } from './decide.js';
+import { titleOf } from './list.js';
+
+const MONTH_MS = 30 * 86_400_000;
+/** So that no press that was meant for the item before decides this one. */
+const SETTLING_MS = 400;
+
+/** What each act is called for what waits. */
+export function nameOfAct(act: Act, { reason, wait }: InterruptionView): string {
+  const unknown = reason.code === 'unknown_effect';
+  if (act === 'approve' && wait?.kind === 'budget') return 'Raise';
+  if (act === 'approve') return unknown ? 'It did not happen: run it' : 'Approve';
+  if (act === 'answer') return unknown ? 'It happened: enter the result' : 'Answer';
+  if (act === 'reject' && unknown) return 'Give up';
+  return act === 'edit' ? 'Edit' : 'Reject';
+}
+
+const KEY: { readonly [A in Act]: string } = { approve: 'a', edit: 'e', reject: 'r', answer: 'w' };
+
+function actsOf({ status, verdicts, reason }: InterruptionView): readonly Act[] {
+  if (status !== 'pending') return [];
+  const takesEdits = verdicts.includes('approve') && (reason.code === 'tool_rule' || reason.code === 'grant_ask');
+  return [
+    ...verdicts.filter((one) => one === 'reject'),
+    ...(takesEdits ? ['edit' as const] : []),
+    ...verdicts.filter((one) => one !== 'reject'),
+  ];
+}
+
+function Decided({ decision }: { readonly decision: DecisionView }): JSX.Element {
+  return (
+    <li>
+      <strong>
+        <Text text={decision.actor} />
+      </strong>{' '}
+      {decision.verdict} <Time at={decision.decidedAt} />
+      {decision.message !== null && (
+        <blockquote>
+          <Text text={decision.message} kind="prose" />
+        </blockquote>
+      )}
+      {decision.edit !== null && <Json value={decision.edit.difference} />}
+      {decision.value !== null && <Json value={decision.value} />}
+    </li>
+  );
+}
+
+function Notes({ item }: { readonly item: InterruptionView }): JSX.Element | null {
+  const text = exactText(item.arguments);
+  const hidden = hiddenIn(text.replaceAll(/\\u[0-9a-f]{4}/gi, ''));
+  const notes = [
+    ...(hidden > 0 ? [`The arguments have ${hidden} hidden characters. Each is shown by its number.`] : []),
+    ...(isMixed(text) ? ['A word mixes letters of several scripts that look alike.'] : []),
+    ...(item.unfit === null ? [] : [`An approval would be refused: ${item.unfit}`]),
+    ...(item.integrity.length === 0
+      ? []
+      : ['Rows of this interruption do not say what the log says. It cannot be decided.']),
+  ];
+  if (notes.length === 0) return null;
+  return (
+    <ul class="warnings">
+      {notes.map((note) => (
+        <li key={note}>
+          <Text text={note} kind="prose" />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** All arguments. `seen` is told when their end was on the screen. */
+function Arguments({ item, seen }: { readonly item: InterruptionView; readonly seen: () => void }): JSX.Element {
+  const end = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (end.current === null) return;
+    const watch = new IntersectionObserver((entries) => entries.some((one) => one.isIntersecting) && seen());
+    watch.observe(end.current);
+    return () => watch.disconnect();
+  }, []);
+  return (
+    <section class="card">
+      <h3>What it will do</h3>
+      <div class="arguments" tabIndex={0} role="group" aria-label="Arguments">
+        <Json value={item.arguments} whole />
+        <div ref={end} class="end" />
+      </div>
+    </section>
+  );
+}
+
+function Question({ item: { wait } }: { readonly item: InterruptionView }): JSX.Element | null {
+  if (wait?.kind !== 'question') return null;
+  return (
+    <section class="card">
+      <h3>Question</h3>
+      <p class="sentence">
+        <Text text={wait.text} kind="prose" />
+      </p>
+      {wait.choices !== null && (
+        <ul>
+          {wait.choices.map((choice) => (
+            <li key={choice}>
+              <Text text={choice} />
+            </li>
+          ))}
+        </ul>
+      )}
+      {wait.schema !== null && <Json value={wait.schema} />}
+    </section>
+  );
+}
+
+function Budget({ item: { wait } }: { readonly item: InterruptionView }): JSX.Element | null {
+  if (wait?.kind !== 'budget') return null;
+  return (
+    <section class="card">
+      <h3>
+        Budget of the {wait.scope} <Text text={wait.name} />
+      </h3>
+      <dl class="facts">
+        <dt>Spent</dt>
+        <dd>${wait.spentUsd}</dd>
+        <dt>Limit</dt>
+        <dd>${wait.limitUsd}</dd>
+        <dt>The next call needs</dt>
+        <dd>${wait.neededUsd}</dd>
+      </dl>
+    </section>
+  );
+}
+
+interface ItemProps {
+  readonly id: string;
+  /** Goes to the next item. */
+  readonly openNext: () => void;
+  readonly back: string;
+}
+
+export function Item({ id, openNext, back }: ItemProps): JSX.Element {
+  const answer = useAnswer<InterruptionView>({ path: `interruptions/${id}`, every: 3000 });
+  const item = answer.data;
+  return (
+    <article class="inbox-item" aria-label="Interruption">
+      <a class="back" href={back}>
+        ‹ Inbox
+      </a>
+      {item === undefined && answer.error !== null && (
+        <Trouble error={answer.error} again={() => void answer.refetch()} />
+      )}
+      {item !== undefined && <Opened item={item} openNext={openNext} />}
+    </article>
+  );
+}
+
+function Opened({ item, openNext }: { readonly item: InterruptionView; readonly openNext: () => void }): JSX.Element {
+  const [act, setAct] = useState<Act | null>(null);
+  const [settled, setSettled] = useState(false);
+  const [seen, setSeen] = useState(item.arguments === null);
+  useEffect(() => {
+    setSettled(false);
+    const timer = setTimeout(() => setSettled(true), SETTLING_MS);
+    return () => clearTimeout(timer);
+  }, [item.id, item.status, item.digest]);
+  const acts = actsOf(item);
+  const blocked = whyBlocked(item);
+  const canNow = (one: Act): boolean =>
+    settled && blocked === null && silentSince.value === null && (one !== 'approve' || (seen && item.unfit === null));
+  useKeys([
+    ...acts.map((one): Key => ({ key: KEY[one], says: nameOfAct(one, item), act: () => canNow(one) && setAct(one) })),
+    { key: 'u', says: 'Open the run', act: () => go(`/runs/${item.runId}`) },
+  ]);
+  return (
+    <>
+      <header class="item-head">
+        <p class="row">
+          <WaitMark of={item} />
+          <span class="fill" />
+          {item.expiresAt !== null && (
+            <span class="faint">
+              {item.status === 'pending' ? 'expires ' : 'would have expired '}
+              <Time at={item.expiresAt} near={MONTH_MS} />
+            </span>
+          )}
+        </p>
+        <h2>
+          <Text text={titleOf(item)} kind="prose" />
+        </h2>
+        <p class="faint">
+          <Text text={item.agent} /> · asked <Time at={item.requestedAt} /> · run{' '}
+          <Id id={item.runId} href={`/runs/${item.runId}`} />
+        </p>
+      </header>
+      <Notes item={item} />
+      {item.reason.code === 'unknown_effect' && (
+        <section class="card">
+          <h3>What is not known</h3>
+          <p class="sentence">
+            <Text text={item.reason.text} kind="prose" />
+          </p>
+        </section>
+      )}
+      <Question item={item} />
+      <Budget item={item} />
+      {item.arguments !== null && <Arguments item={item} seen={() => setSeen(true)} />}
+      <section class="card">
+        <h3>Terms</h3>
+        <dl class="facts">
+          <dt>Why it asks</dt>
+          <dd>
+            <Text text={item.reason.text} kind="prose" />
+          </dd>
+          {item.capabilities.length > 0 && (
+            <>
+              <dt>Needs</dt>
+              <dd>
+                {item.capabilities.map((capability) => (
+                  <div key={capability} class="exact">
+                    <Text text={capability} />
+                  </div>
+                ))}
+              </dd>
+            </>
+          )}
+          <dt>Approvals</dt>
+          <dd>
+            {item.decisions.filter(({ verdict }) => verdict === 'approve').length} of {item.requiredApprovals}
+            {item.separateRequester && ', not by who asked for the run'}
+          </dd>
+          <dt>Digest</dt>
+          <dd class="exact">
+            <Text text={item.digest} />
+          </dd>
+        </dl>
+        {item.decisions.length > 0 && (
+          <ul class="decisions">
+            {item.decisions.map((decision) => (
+              <Decided key={decision.id} decision={decision} />
+            ))}
+          </ul>
+        )}
+      </section>
+      <Before item={item} />
+      {acts.length > 0 && (
+        <footer class="verbs">
+          {blocked !== null && <p class="note">{blocked}</p>}
+          {!seen && acts.includes('approve') && <p class="note">Read the arguments to their end to approve.</p>}
+          <div class="row">
+            {acts.map((one) => (
+              <button
+                key={one}
+                type="button"
+                class={one === 'approve' ? 'first' : undefined}
+                disabled={!canNow(one)}
+                onClick={() => setAct(one)}
+              >
+                {nameOfAct(one, item)} <kbd>{KEY[one]}</kbd>
+              </button>
+            ))}
+          </div>
+        </footer>
+      )}
+      {act !== null && (
+        <Decide
+          item={item}
+          act={act}
+          name={nameOfAct(act, item)}
+          close={(decided) => {
+            setAct(null);
+            if (decided) openNext();
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+/** Why this role cannot decide; null: it can. */
+function whyBlocked(item: InterruptionView): string | null {
+  if (item.integrity.length > 0) return 'It cannot be decided: its rows do not say what the log says.';
+  if (!may('approve')) return 'Needs the role approver.';
+  return null;
+}

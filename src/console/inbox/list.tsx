@@ -1,0 +1,70 @@
+import type { JSX } from 'preact';
+import type { InterruptionView, ListedInterruption } from '../../core/interruptions/interruption.js';
+import type { Page } from '../../core/page.js';
+import { WaitMark } from '../shared/status.js';
+import { Time } from '../shared/time.js';
+import { Text } from '../text/text.js';
+
+export type Interruptions = Page<ListedInterruption>;
+
+const MONTH_MS = 30 * 86_400_000;
+
+/** What a person settles. */
+export const FOR_PEOPLE: ReadonlySet<string> = new Set(['approval', 'question', 'budget']);
+
+/** What a run waits for, in a sentence. */
+export function titleOf({ reason, tool, wait }: InterruptionView): string {
+  if (wait?.kind === 'question') return wait.text;
+  if (wait?.kind === 'budget')
+    return `$${wait.spentUsd} of $${wait.limitUsd} are spent; the next call needs $${wait.neededUsd}`;
+  if (reason.code === 'unknown_effect') return `${tool ?? 'A call'} may have happened`;
+  return tool === null ? reason.text : `${tool}: ${reason.text}`;
+}
+
+/** What never expires comes last; of two that expire together, the older first. */
+export const byDeadline = (a: InterruptionView, b: InterruptionView): number =>
+  (a.expiresAt ?? '9').localeCompare(b.expiresAt ?? '9') || a.requestedAt.localeCompare(b.requestedAt);
+
+export const byAge = (a: InterruptionView, b: InterruptionView): number => a.requestedAt.localeCompare(b.requestedAt);
+
+/** Arguments in one line; the whole of them is in the detail. */
+const preview = (value: unknown): string => {
+  if (typeof value === 'string') return value;
+  const text = JSON.stringify(value) ?? '';
+  return text === 'null' ? '' : text.slice(0, 300);
+};
+
+interface ListProps {
+  readonly items: readonly ListedInterruption[];
+  readonly selected: string;
+  /** The address that opens an item. */
+  readonly open: (id: string) => string;
+}
+
+export const InboxList = ({ items, selected, open }: ListProps): JSX.Element => (
+  <ul class="inbox-list">
+    {items.map((item) => (
+      <li key={item.id}>
+        <a href={open(item.id)} aria-current={item.id === selected ? 'true' : undefined}>
+          <span class="row">
+            <WaitMark of={item} />
+            <span class="fill" />
+            <span class="faint">
+              {item.expiresAt === null ? <Time at={item.requestedAt} /> : <Time at={item.expiresAt} near={MONTH_MS} />}
+            </span>
+          </span>
+          <span class="line strong">
+            <Text text={titleOf(item)} />
+          </span>
+          <span class="line exact">
+            <Text text={preview(item.arguments)} />
+          </span>
+          <span class="line faint">
+            <Text text={item.agent} />
+            {item.requiredApprovals > 1 && ` · ${item.decisions.length} of ${item.requiredApprovals} approvals`}
+          </span>
+        </a>
+      </li>
+    ))}
+  </ul>
+);

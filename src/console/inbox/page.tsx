@@ -1,0 +1,131 @@
+import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
+import type { ListedInterruption } from '../../core/interruptions/interruption.js';
+import { go, param, params, setParams } from '../address.js';
+import { useAnswer } from '../api/query.js';
+import { useKeys } from '../keys.js';
+import { Trouble } from '../shared/trouble.js';
+import { Item } from './item.js';
+import { byAge, byDeadline, FOR_PEOPLE, InboxList, type Interruptions } from './list.js';
+
+const STATUSES = ['pending', 'approved', 'rejected', 'answered', 'expired', 'cancelled'] as const;
+const KINDS = ['approval', 'question', 'budget', 'timer', 'event', 'child_run'] as const;
+
+function Filters(): JSX.Element {
+  const select = (name: string, label: string, values: readonly string[], first: string): JSX.Element => (
+    <label>
+      <span class="unseen">{label}</span>
+      <select value={param(name)} onChange={(event) => setParams({ [name]: event.currentTarget.value })}>
+        <option value="">{first}</option>
+        {values.map((value) => (
+          <option key={value} value={value}>
+            {value.replace('_', ' ')}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+  const field = (name: string, label: string): JSX.Element => (
+    <input
+      aria-label={label}
+      placeholder={label}
+      value={param(name)}
+      spellcheck={false}
+      onChange={(event) => setParams({ [name]: event.currentTarget.value.trim() })}
+    />
+  );
+  return (
+    <div class="filters">
+      {select('status', 'Status', STATUSES.slice(1), 'waiting')}
+      {select('kind', 'Kind', KINDS, 'for people')}
+      {select('order', 'Order', ['age'], 'deadline')}
+      {field('agent', 'Agent')}
+      {field('tool', 'Tool')}
+    </div>
+  );
+}
+
+function Empty(): JSX.Element {
+  const filtered = ['kind', 'agent', 'tool'].filter((name) => param(name) !== '');
+  return (
+    <section class="empty">
+      {filtered.length === 0 ? (
+        <>
+          <h2>Nothing waits</h2>
+          <p>When a run needs an approval or an answer, it is shown here.</p>
+        </>
+      ) : (
+        <>
+          <h2>Nothing fits the filter</h2>
+          <p>
+            {filtered.map((name) => (
+              <button key={name} type="button" onClick={() => setParams({ [name]: '' })}>
+                Remove {name}: {param(name)}
+              </button>
+            ))}
+          </p>
+        </>
+      )}
+    </section>
+  );
+}
+
+const addressOf = (id: string): string => {
+  const query = params.value.toString();
+  return `/inbox/${id}${query === '' ? '' : `?${query}`}`;
+};
+
+/** What waits for people, by deadline, with one item open. */
+export function Page({ id }: { readonly id: string }): JSX.Element {
+  const status = param('status') || 'pending';
+  const query = { status, kind: param('kind'), agent: param('agent'), tool: param('tool'), limit: 200 };
+  const answer = useAnswer<Interruptions>({
+    path: 'interruptions',
+    query: Object.fromEntries(Object.entries(query).filter(([, value]) => value !== '')) as typeof query,
+    every: 2000,
+  });
+  const order = param('order') === 'age' ? byAge : byDeadline;
+  const listed = answer.data?.items ?? [];
+  const items: readonly ListedInterruption[] = listed
+    .filter(({ kind }) => param('kind') !== '' || FOR_PEOPLE.has(kind))
+    .toSorted(status === 'pending' ? order : (a, b) => byAge(b, a));
+  const at = items.findIndex((item) => item.id === id);
+  const wide = matchMedia('(min-width: 900px)').matches;
+  const first = items[0]?.id;
+  useEffect(() => {
+    if (id === '' && wide && first !== undefined) go(addressOf(first), { replace: true });
+  }, [id, first]);
+  const step = (by: number): void => {
+    const next = items[Math.min(items.length - 1, Math.max(0, at + by))];
+    if (next !== undefined) go(addressOf(next.id), { replace: true });
+  };
+  useKeys([
+    { key: 'j', says: 'Next', act: () => step(1) },
+    { key: 'k', says: 'Previous', act: () => step(-1) },
+    { key: 'n', says: 'Next without deciding', act: () => step(1) },
+  ]);
+  const others = items.filter((item) => item.id !== id);
+  const next = items[at + 1] ?? others[0];
+  return (
+    <div class={`inbox ${id === '' ? 'at-list' : 'at-item'}`}>
+      <h1 class="unseen">Inbox</h1>
+      <section class="inbox-side" aria-label="Waiting">
+        <Filters />
+        {answer.error !== null && answer.data === undefined && (
+          <Trouble error={answer.error} again={() => void answer.refetch()} />
+        )}
+        {answer.data !== undefined && items.length === 0 && <Empty />}
+        <InboxList items={items} selected={id} open={addressOf} />
+        {listed.length === 200 && <p class="note">The first 200 are shown. A filter narrows the list.</p>}
+      </section>
+      {id !== '' && (
+        <Item
+          key={id}
+          id={id}
+          openNext={() => go(next === undefined ? `/inbox` : addressOf(next.id), { replace: true })}
+          back={`/inbox${params.value.toString() === '' ? '' : `?${params.value}`}`}
+        />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,8 @@
+import { render } from 'preact';
+import { App } from './app.js';
+import { readSession } from './session.js';
+
+const root = document.getElementById('app');
+if (root === null) throw new Error('The page has no element for the console.');
+render(<App />, root);
+void readSession();

@@ -1,0 +1,92 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { AnchoredReport } from '../../core/evidence/log-view.js';
+import { ask } from '../api/ask.js';
+import { may } from '../session.js';
+import { Trouble } from '../shared/trouble.js';
+import { Text } from '../text/text.js';
+
+/** Whether the log is what was written, and files to check that elsewhere. */
+export function View({ id }: { readonly id: string }): JSX.Element {
+  const [report, setReport] = useState<AnchoredReport | null>(null);
+  const [trouble, setTrouble] = useState<Error | null>(null);
+  const [busy, setBusy] = useState(false);
+  const path = `runs/${encodeURIComponent(id)}`;
+  const verify = async (): Promise<void> => {
+    setBusy(true);
+    setTrouble(null);
+    try {
+      setReport(await ask<AnchoredReport>(`${path}/verify`, { method: 'POST', body: {} }));
+    } catch (error) {
+      setTrouble(error instanceof Error ? error : new Error(String(error)));
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <>
+      <p class="row wrap">
+        <button type="button" class="first" disabled={busy || !may('verifyRun')} onClick={() => void verify()}>
+          {busy ? 'Verifying…' : report === null ? 'Verify the log' : 'Verify again'}
+        </button>
+        <a class="button" href={`/api/v1/${path}/proof`} download={`${id}.proof.json`}>
+          Download the proof
+        </a>
+      </p>
+      {trouble !== null && <Trouble error={trouble} />}
+      {report !== null && <Report report={report} />}
+      <p class="note">
+        The proof can be checked without this server, by one file that ships with the package:{' '}
+        <code>holdfast verify</code>.
+      </p>
+    </>
+  );
+}
+
+function Report({ report }: { readonly report: AnchoredReport }): JSX.Element {
+  const { ok, events, broken, rows, complete, payloads, anchor, headHash } = report;
+  return (
+    <section class="card">
+      <h3 class={ok ? 'tone-done' : 'tone-failed'}>
+        {ok ? `✓ The log is whole up to event ${events}.` : `✕ The log is whole up to event ${events} only.`}
+      </h3>
+      <dl class="facts">
+        {broken !== null && (
+          <>
+            <dt>Broken</dt>
+            <dd>
+              <Text text={JSON.stringify(broken)} />
+            </dd>
+          </>
+        )}
+        <dt>Ends with its run</dt>
+        <dd>{complete ? 'yes' : 'no: the run goes on, or the end is missing'}</dd>
+        <dt>Payloads</dt>
+        <dd>{payloads}</dd>
+        <dt>Last hash</dt>
+        <dd class="exact">
+          <Text text={headHash} />
+        </dd>
+        <dt>Anchor</dt>
+        <dd class="exact">
+          <Text text={JSON.stringify(anchor)} />
+        </dd>
+      </dl>
+      {rows.length > 0 && (
+        <>
+          <h4>Rows that do not say what the log says</h4>
+          <ul>
+            {rows.map((row) => (
+              <li key={`${row.table}/${row.row}/${row.column ?? ''}`}>
+                <code>
+                  {row.table}.<Text text={row.column ?? '*'} />
+                </code>{' '}
+                <Text text={row.what} kind="prose" />
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,124 @@
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { RunEvent } from '../../core/log/event.js';
+import { param, setParams } from '../address.js';
+import { ClockTime } from '../shared/time.js';
+import { exactText } from '../text/exact.js';
+import { Text } from '../text/text.js';
+
+const ROW_PX = 28;
+/** Rows beyond the edges of what is seen. */
+const MARGIN = 12;
+
+const GROUPS = ['model', 'call', 'interruption', 'run', 'segment', 'child', 'mcp'] as const;
+
+interface LogProps {
+  readonly events: readonly RunEvent[];
+  readonly selected: number | null;
+  readonly select: (seq: number) => void;
+}
+
+/** What an event says, in one line. */
+function lineOf({ data }: RunEvent): string {
+  if (data === null) return 'erased';
+  if (typeof data !== 'object' || Array.isArray(data)) return exactText(data);
+  const { tool, callId, agent, model, output, outcome, error, ...rest } = data as { readonly [name: string]: unknown };
+  const named = [tool ?? model ?? agent].flatMap((one) => (typeof one === 'string' ? [one] : []));
+  const said = error ?? outcome ?? output ?? rest;
+  return [...named, exactText(said)].join('  ').slice(0, 400);
+}
+
+/** The events in rows of one height, and only those in sight are drawn. */
+export function Log({ events, selected, select }: LogProps): JSX.Element {
+  const scroller = useRef<HTMLDivElement>(null);
+  const [top, setTop] = useState(0);
+  const [height, setHeight] = useState(600);
+  const [follows, setFollows] = useState(false);
+  const group = param('kinds');
+  const rows = group === '' ? events : events.filter(({ kind }) => kind.startsWith(`${group}.`));
+  const first = Math.max(0, Math.floor(top / ROW_PX) - MARGIN);
+  const some = rows.slice(first, first + Math.ceil(height / ROW_PX) + 2 * MARGIN);
+  useEffect(() => {
+    const element = scroller.current;
+    if (element === null) return;
+    const watch = new ResizeObserver(() => setHeight(element.clientHeight));
+    watch.observe(element);
+    return () => watch.disconnect();
+  }, []);
+  useEffect(() => {
+    if (follows) scroller.current?.scrollTo(0, rows.length * ROW_PX);
+  }, [follows, rows.length]);
+  const place = rows.findIndex(({ seq }) => seq === selected);
+  useEffect(() => {
+    const element = scroller.current;
+    if (element === null || place < 0) return;
+    const at = place * ROW_PX;
+    if (at < element.scrollTop || at + ROW_PX > element.scrollTop + element.clientHeight)
+      element.scrollTo(0, Math.max(0, at - element.clientHeight / 2));
+  }, [place]);
+  return (
+    <div class="log">
+      <div class="filters">
+        <label>
+          Kinds{' '}
+          <select value={group} onChange={(event) => setParams({ kinds: event.currentTarget.value })}>
+            <option value="">all</option>
+            {GROUPS.map((name) => (
+              <option key={name}>{name}</option>
+            ))}
+          </select>
+        </label>
+        <span class="faint">
+          {rows.length} of {events.length}
+        </span>
+        <span class="fill" />
+        <button type="button" onClick={() => scroller.current?.scrollTo(0, 0)}>
+          Top
+        </button>
+        <button type="button" onClick={() => scroller.current?.scrollTo(0, rows.length * ROW_PX)}>
+          End
+        </button>
+        <button type="button" aria-pressed={follows} onClick={() => setFollows(!follows)}>
+          Follow
+        </button>
+      </div>
+      <div
+        ref={scroller}
+        class="log-rows"
+        role="listbox"
+        aria-label="Events"
+        tabIndex={0}
+        aria-activedescendant={selected === null ? undefined : `event-${selected}`}
+        onScroll={(event) => {
+          setTop(event.currentTarget.scrollTop);
+        }}
+        onWheel={(event) => event.deltaY < 0 && setFollows(false)}
+      >
+        <div class="log-height" style={{ height: `${rows.length * ROW_PX}px` }}>
+          {some.map((event, at) => (
+            <div
+              key={event.seq}
+              id={`event-${event.seq}`}
+              role="option"
+              aria-selected={event.seq === selected}
+              class="log-row"
+              style={{ top: `${(first + at) * ROW_PX}px` }}
+              onClick={() => select(event.seq)}
+            >
+              <span class="number faint">{event.seq}</span>
+              <span class="clock">
+                <ClockTime at={event.at} />
+              </span>
+              <span class={`kind kind-${event.kind.split('.')[0]}`}>
+                <Text text={event.kind} />
+              </span>
+              <span class="line exact">
+                <Text text={lineOf(event)} />
+              </span>
+            </div>
+          ))}
+        </div>
+      </div>
+    </div>
+  );
+}

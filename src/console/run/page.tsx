@@ -1,0 +1,98 @@
+import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
+import type { ReadRun } from '../../core/queue/queue-wait.js';
+import { param, setParams } from '../address.js';
+import { useEvents } from '../api/live.js';
+import { readAgain, useAnswer } from '../api/query.js';
+import { useKeys } from '../keys.js';
+import { lazyView } from '../shared/lazy.js';
+import { Trouble } from '../shared/trouble.js';
+import { EventPane } from './event-pane.js';
+import { Header } from './header.js';
+import { Log } from './log.js';
+import { Story } from './story.js';
+
+const Cost = lazyView(() => import('./cost.js'));
+const Evidence = lazyView(() => import('./evidence.js'));
+const Trajectory = lazyView(() => import('./trajectory.js'));
+
+const VIEWS = ['story', 'log', 'trajectory', 'cost', 'evidence'] as const;
+type View = (typeof VIEWS)[number];
+
+const isView = (text: string): text is View => VIEWS.some((view) => view === text);
+const OVER: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled']);
+const FAILURE = /^(run\.failed|model\.failed|call\.unknown)$/;
+
+/** One run: how it stands and why, then what happened in it. */
+export function Page({ id }: { readonly id: string }): JSX.Element {
+  const path = `runs/${encodeURIComponent(id)}`;
+  const answer = useAnswer<ReadRun>({ path, every: 2000 });
+  const run = answer.data;
+  const live = useEvents(id);
+  const { events } = live;
+  const last = events.length;
+  useEffect(() => readAgain(path), [last > 0 && Math.ceil(last / 4)]);
+  const view: View = isView(param('view')) ? (param('view') as View) : 'story';
+  const selected = Number(param('event')) || null;
+  const event = events.find(({ seq }) => seq === selected);
+  const select = (seq: number): void => setParams({ event: String(seq) });
+  const step = (by: number): void => {
+    const seq = Math.min(last, Math.max(1, (selected ?? 0) + by));
+    if (last > 0) select(seq);
+  };
+  const failure = (): void => {
+    const found = events.find(({ kind, seq }) => FAILURE.test(kind) && seq > (selected ?? 0));
+    if (found !== undefined) select(found.seq);
+  };
+  useKeys([
+    ...VIEWS.map((name, at) => ({
+      key: String(at + 1),
+      says: name,
+      act: () => setParams({ view: name === 'story' ? '' : name }),
+    })),
+    { key: 'j', says: 'Next event', act: () => step(1) },
+    { key: 'k', says: 'Previous event', act: () => step(-1) },
+    { key: 'n', says: 'Next failure', act: failure },
+    { key: 'Escape', says: 'Close the event', act: () => setParams({ event: '' }) },
+  ]);
+  if (run === undefined)
+    return (
+      <div class="page">
+        {answer.error === null ? (
+          <div class="loading" />
+        ) : (
+          <Trouble error={answer.error} again={() => void answer.refetch()} />
+        )}
+      </div>
+    );
+  return (
+    <div class="page run">
+      <Header run={run} events={events} />
+      <nav class="tabs" aria-label="Views">
+        {VIEWS.map((name, at) => (
+          <button
+            key={name}
+            type="button"
+            aria-pressed={name === view}
+            onClick={() => setParams({ view: name === 'story' ? '' : name })}
+          >
+            {name} {name === 'log' && <span class="faint">{last}</span>} <kbd>{at + 1}</kbd>
+          </button>
+        ))}
+        <span class="fill" />
+        {!live.ended && !OVER.has(run.status) && <span class="live">● live</span>}
+      </nav>
+      {live.error !== null && events.length === 0 && <Trouble error={live.error} />}
+      <div class={event === undefined ? 'views' : 'views with-pane'}>
+        <div class="view">
+          {view === 'story' && <Story events={events} said={live.said} select={select} />}
+          {view === 'log' && <Log events={events} selected={selected} select={select} />}
+          {view === 'trajectory' && <Trajectory id={id} />}
+          {view === 'cost' && <Cost id={id} run={run} />}
+          {view === 'evidence' && <Evidence id={id} />}
+        </div>
+        {event !== undefined && <EventPane event={event} close={() => setParams({ event: '' })} />}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,195 @@
+import type { JSX } from 'preact';
+import { useRef, useState } from 'preact/hooks';
+import type { Page as PageOf } from '../../core/page.js';
+import type { ListedRun } from '../../core/runs/run.js';
+import { go, param, setParams } from '../address.js';
+import { useAnswer } from '../api/query.js';
+import { useKeys } from '../keys.js';
+import { RunMark } from '../shared/status.js';
+import { Time } from '../shared/time.js';
+import { Trouble } from '../shared/trouble.js';
+import { exactText } from '../text/exact.js';
+import { Text } from '../text/text.js';
+import { countText, durationText, shortId, usdText } from '../text/words.js';
+
+const STATUSES = ['queued', 'running', 'paused', 'completed', 'failed', 'cancelled'] as const;
+const FILTERS = ['status', 'agent', 'subject', 'parent'] as const;
+const LIMIT = 50;
+
+const previewOf = (input: unknown): string => (typeof input === 'string' ? input : exactText(input)).slice(0, 200);
+
+const lasted = ({ createdAt, completedAt }: ListedRun): string =>
+  completedAt === null ? '' : durationText(Date.parse(completedAt) - Date.parse(createdAt));
+
+const Row = ({ run, selected }: { readonly run: ListedRun; readonly selected: boolean }): JSX.Element => (
+  <tr class={selected ? 'selected' : undefined}>
+    <td>
+      <RunMark status={run.status} />
+      {run.error !== null && (
+        <code class="faint">
+          <Text text={run.error.code} />
+        </code>
+      )}
+    </td>
+    <td>
+      <a href={`/runs/${run.id}`} title={run.id} class="exact">
+        <Text text={shortId(run.id)} />
+      </a>
+    </td>
+    <td>
+      <Text text={run.agent} />
+    </td>
+    <td class="wide">
+      <span class="line">
+        <Text text={previewOf(run.input)} kind="prose" />
+      </span>
+    </td>
+    <td class="number">{run.turns}</td>
+    <td class="number">{countText(run.usage.totalTokens)}</td>
+    <td class="number" title={usdText(run.costUsd)}>
+      {usdText(run.costUsd, 4)}
+    </td>
+    <td class="number">{lasted(run)}</td>
+    <td>
+      <Time at={run.createdAt} />
+    </td>
+  </tr>
+);
+
+function Filters(): JSX.Element {
+  return (
+    <div class="filters">
+      <div class="chips" role="group" aria-label="Status">
+        {['', ...STATUSES].map((status) => (
+          <button
+            key={status}
+            type="button"
+            class="chip"
+            aria-pressed={param('status') === status}
+            onClick={() => setParams({ status, cursor: '' })}
+          >
+            {status === '' ? 'all' : status}
+          </button>
+        ))}
+      </div>
+      <input
+        id="agent-filter"
+        aria-label="Agent"
+        placeholder="Agent  /"
+        value={param('agent')}
+        spellcheck={false}
+        onChange={(event) => setParams({ agent: event.currentTarget.value.trim(), cursor: '' })}
+      />
+      {FILTERS.slice(2)
+        .filter((name) => param(name) !== '')
+        .map((name) => (
+          <button key={name} type="button" class="chip" onClick={() => setParams({ [name]: '' })}>
+            {name}: <Text text={param(name)} /> ✕
+          </button>
+        ))}
+    </div>
+  );
+}
+
+/** Runs, newest first. Those that begin while the page is read wait behind a button. */
+export function Page(): JSX.Element {
+  const cursor = param('cursor');
+  const filter = Object.fromEntries(FILTERS.flatMap((name) => (param(name) === '' ? [] : [[name, param(name)]])));
+  const answer = useAnswer<PageOf<ListedRun>>({
+    path: 'runs',
+    query: { ...filter, limit: LIMIT, ...(cursor === '' ? {} : { cursor }) },
+    every: cursor === '' ? 2000 : 5000,
+  });
+  const [at, setAt] = useState(0);
+  const what = JSON.stringify([filter, cursor]);
+  const top = useRef({ what: '', createdAt: '' });
+  const all = answer.data?.items ?? [];
+  if (answer.data !== undefined && top.current.what !== what)
+    top.current = { what, createdAt: all[0]?.createdAt ?? '' };
+  const items = all.filter(({ createdAt }) => createdAt <= top.current.createdAt);
+  const fresh = all.length - items.length;
+  const [, draw] = useState({});
+  const bring = (): void => {
+    top.current = { what, createdAt: all[0]?.createdAt ?? '' };
+    draw({});
+  };
+  const step = (by: number): void => setAt(Math.max(0, Math.min(items.length - 1, at + by)));
+  useKeys([
+    { key: 'j', says: 'Next run', act: () => step(1) },
+    { key: 'k', says: 'Previous run', act: () => step(-1) },
+    { key: 'Enter', says: 'Open the run', act: () => items[at] !== undefined && go(`/runs/${items[at].id}`) },
+    { key: '.', says: 'Show new runs', act: bring },
+    { key: '/', says: 'Filter', act: () => document.getElementById('agent-filter')?.focus() },
+  ]);
+  return (
+    <div class="page">
+      <h1>Runs</h1>
+      <Filters />
+      {answer.error !== null && answer.data === undefined && (
+        <Trouble error={answer.error} again={() => void answer.refetch()} />
+      )}
+      {fresh > 0 && (
+        <p>
+          <button type="button" class="pill" onClick={bring}>
+            {fresh} new
+          </button>
+        </p>
+      )}
+      {answer.data !== undefined && items.length === 0 && fresh === 0 && <Empty filtered={Object.keys(filter)} />}
+      {items.length > 0 && (
+        <div class="scroll" tabIndex={0} role="group" aria-label="Runs">
+          <table class="rows">
+            <thead>
+              <tr>
+                {['Status', 'Run', 'Agent', 'Input', 'Turns', 'Tokens', 'Cost', 'Took', 'Started'].map((name) => (
+                  <th
+                    key={name}
+                    scope="col"
+                    class={['Turns', 'Tokens', 'Cost', 'Took'].includes(name) ? 'number' : undefined}
+                  >
+                    {name}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {items.map((run, place) => (
+                <Row key={run.id} run={run} selected={place === at} />
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      <p class="row">
+        {cursor !== '' && (
+          <button type="button" onClick={() => setParams({ cursor: '' })}>
+            ‹ Newest
+          </button>
+        )}
+        <span class="fill" />
+        {answer.data?.nextCursor != null && (
+          <button type="button" onClick={() => setParams({ cursor: answer.data?.nextCursor ?? '' })}>
+            Older ›
+          </button>
+        )}
+      </p>
+    </div>
+  );
+}
+
+const Empty = ({ filtered }: { readonly filtered: readonly string[] }): JSX.Element => (
+  <section class="empty">
+    <h2>{filtered.length === 0 ? 'No run yet' : 'No run fits the filter'}</h2>
+    {filtered.length === 0 ? (
+      <p>
+        <code>holdfast run &lt;agent&gt; '…'</code>
+      </p>
+    ) : (
+      filtered.map((name) => (
+        <button key={name} type="button" onClick={() => setParams({ [name]: '' })}>
+          Remove {name}: <Text text={param(name)} />
+        </button>
+      ))
+    )}
+  </section>
+);

@@ -1,0 +1,49 @@
+import { signal } from '@preact/signals';
+import type { SignInView } from '../core/operations/sign-ins.js';
+import { ask, NoAnswerError, ProblemError } from './api/ask.js';
+import { cache, signedOut } from './api/query.js';
+
+/** Who signed in. Undefined: not known yet; null: no one. */
+export const session = signal<SignInView | null | undefined>(undefined);
+
+const others = new BroadcastChannel('holdfast-session');
+others.addEventListener('message', () => location.reload());
+
+const RENEW_MS = 600_000;
+
+/** Asks who signed in. */
+export async function readSession(): Promise<void> {
+  try {
+    session.value = await ask<SignInView>('sign-ins/current');
+    signedOut.value = false;
+  } catch (error) {
+    if (error instanceof ProblemError) session.value = null;
+    else if (error instanceof NoAnswerError) setTimeout(() => void readSession(), 2000);
+    else throw error;
+  }
+}
+
+/** Throws `ProblemError`. */
+export async function signIn(token: string): Promise<void> {
+  const before = session.value?.actor;
+  session.value = await ask<SignInView>('sign-ins', { method: 'POST', body: { token } });
+  signedOut.value = false;
+  if (before !== session.value.actor) {
+    cache.clear();
+    others.postMessage('changed');
+  } else await cache.invalidateQueries();
+}
+
+export async function signOut(): Promise<void> {
+  await ask('sign-ins/current', { method: 'DELETE' });
+  cache.clear();
+  session.value = null;
+  others.postMessage('changed');
+}
+
+/** Whether the role allows an operation of the API. */
+export const may = (operation: string): boolean => session.value?.may.includes(operation) === true;
+
+setInterval(() => {
+  if (document.visibilityState === 'visible' && session.value != null) void readSession();
+}, RENEW_MS);

@@ -1,0 +1,36 @@
+import type { JSX } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { active, keysOn, setKeys } from '../keys.js';
+
+export function KeyHelp({ close }: { readonly close: () => void }): JSX.Element {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => dialog.current?.showModal(), []);
+  return (
+    <dialog ref={dialog} onClose={close} aria-labelledby="keys">
+      <h2 id="keys">Keys</h2>
+      <dl class="keys">
+        <div>
+          <dt>
+            <kbd>Ctrl K</kbd>
+          </dt>
+          <dd>Jump to a run, an interruption or a page</dd>
+        </div>
+        {active.value.flat().map(({ key, says }) => (
+          <div key={key}>
+            <dt>
+              <kbd>{key}</kbd>
+            </dt>
+            <dd>{says}</dd>
+          </div>
+        ))}
+      </dl>
+      <label class="row">
+        <input type="checkbox" checked={keysOn.value} onChange={(event) => setKeys(event.currentTarget.checked)} />{' '}
+        Single keys act
+      </label>
+      <form method="dialog">
+        <button type="submit">Close</button>
+      </form>
+    </dialog>
+  );
+}

@@ -1,0 +1,138 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Request } from 'express';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { isLoopback, nameOf } from './host.js';
+import { createRate, type Rate } from './rate.js';
+import { assertFromConsole } from './same-site.js';
+import type { Identity, TokenList } from './tokens.js';
+
+/**
+ * Sign-ins of browsers. The cookie says which token it stands for and since when, signed by a key that is derived from that token:
+ * every process that has the token knows it, and it ends when the token is removed (docs/decisions/0011-sign-ins-without-a-table.md).
+ */
+
+const HOUR_MS = 3_600_000;
+const IDLE_MS = 12 * HOUR_MS;
+const LONGEST_MS = 7 * 24 * HOUR_MS;
+const PER_MINUTE = { signIns: 10, requests: 600 };
+const ENDED_MOST = 10_000;
+
+export interface SignedIn {
+  readonly identity: Identity;
+  /** Names the sign-in. */
+  readonly id: string;
+  readonly since: number;
+  readonly expiresAt: number;
+}
+
+export interface SignInsOptions {
+  readonly tokens: TokenList;
+  /** Where browsers reach the server, if a proxy stands before it. */
+  readonly publicUrl: URL | null;
+  readonly port: number;
+}
+
+const digits = /^[0-9a-z]{1,11}$/;
+
+export class SignIns {
+  readonly #options: SignInsOptions;
+  readonly #tries: Rate = createRate(PER_MINUTE.signIns);
+  readonly #requests: Rate = createRate(PER_MINUTE.requests);
+  /** Those that ended before their time, oldest first. */
+  readonly #ended = new Set<string>();
+
+  constructor(options: SignInsOptions) {
+    this.#options = options;
+  }
+
+  /** Throws `tls_required`, `cross_site`, `rate_limited` and `unauthenticated`. */
+  begin(request: Request, token: string): SignedIn & { readonly cookie: string } {
+    this.#place(request);
+    assertFromConsole(request);
+    this.#tries.take(request.socket.remoteAddress ?? '', 'sign-ins of this address');
+    const identity = this.#options.tokens.check(token);
+    if (identity === null) throw new HoldfastError('unauthenticated', 'The token is not one of this server.');
+    return this.#made(request, identity, randomBytes(12).toString('base64url'), Date.now());
+  }
+
+  /** Who signed in in the browser that asks; null: no one. Throws `cross_site` and `rate_limited`. */
+  of(request: Request): SignedIn | null {
+    const place = this.#placeOf(request);
+    const value = place === null ? null : cookieIn(request, place.name);
+    const found = value === null ? null : this.#read(value);
+    if (found === null) return null;
+    assertFromConsole(request);
+    this.#requests.take(found.id, 'requests of this sign-in');
+    return found;
+  }
+
+  /** The same sign-in with a cookie that counts its idle time from now. */
+  renewed(request: Request, { identity, id, since }: SignedIn): SignedIn & { readonly cookie: string } {
+    return this.#made(request, identity, id, since);
+  }
+
+  /** Ends a sign-in in this process, and gives the cookie that ends it in the browser. */
+  end(request: Request, { id }: SignedIn): string {
+    const [oldest] = this.#ended;
+    if (this.#ended.size >= ENDED_MOST && oldest !== undefined) this.#ended.delete(oldest);
+    this.#ended.add(id);
+    const { name, attributes } = this.#place(request);
+    return `${name}=; ${attributes}; Max-Age=0`;
+  }
+
+  #made(request: Request, identity: Identity, id: string, since: number): SignedIn & { readonly cookie: string } {
+    const now = Date.now();
+    const { name, attributes } = this.#place(request);
+    const known = this.#options.tokens.withId(identity.tokenId);
+    if (known === null) throw new HoldfastError('unauthenticated', 'The token is not one of this server any more.');
+    const text = [identity.tokenId, id, since.toString(36), now.toString(36)].join('.');
+    const expiresAt = Math.min(now + IDLE_MS, since + LONGEST_MS);
+    const maxAge = Math.floor((expiresAt - now) / 1000);
+    const cookie = `${name}=${text}.${signature(known.cookieKey, text)}; ${attributes}; Max-Age=${maxAge}`;
+    return { identity, id, since, expiresAt, cookie };
+  }
+
+  #read(value: string): SignedIn | null {
+    const [tokenId = '', id = '', since = '', seen = '', signed = '', ...more] = value.split('.');
+    const known = this.#options.tokens.withId(tokenId);
+    if (known === null || more.length > 0 || !digits.test(since) || !digits.test(seen)) return null;
+    const expected = Buffer.from(signature(known.cookieKey, [tokenId, id, since, seen].join('.')));
+    const given = Buffer.from(signed);
+    if (given.length !== expected.length || !timingSafeEqual(given, expected)) return null;
+    const begunAt = Number.parseInt(since, 36);
+    const expiresAt = Math.min(Number.parseInt(seen, 36) + IDLE_MS, begunAt + LONGEST_MS);
+    if (expiresAt <= Date.now() || this.#ended.has(id)) return null;
+    return { identity: known.identity, id, since: begunAt, expiresAt };
+  }
+
+  #place(request: Request): Place {
+    const place = this.#placeOf(request);
+    if (place !== null) return place;
+    throw new HoldfastError(
+      'tls_required',
+      `A browser asked at "${request.headers.host ?? ''}", which is neither this machine nor an https:// address in HOLDFAST_PUBLIC_URL.`,
+    );
+  }
+
+  /** Cookies do not know ports: the name keeps two servers of one machine apart. */
+  #placeOf({ headers: { host = '' } }: Request): Place | null {
+    const { publicUrl, port } = this.#options;
+    if (publicUrl?.protocol === 'https:' && host.toLowerCase() === publicUrl.host)
+      return { name: '__Host-holdfast', attributes: 'Path=/; Secure; HttpOnly; SameSite=Strict' };
+    if (!isLoopback(nameOf(host))) return null;
+    return { name: `holdfast-${port}`, attributes: 'Path=/; HttpOnly; SameSite=Strict' };
+  }
+}
+
+interface Place {
+  readonly name: string;
+  readonly attributes: string;
+}
+
+const signature = (key: Buffer, text: string): string => createHmac('sha256', key).update(text).digest('base64url');
+
+function cookieIn({ headers: { cookie = '' } }: Request, name: string): string | null {
+  const start = `${name}=`;
+  const found = cookie.split('; ').find((part) => part.startsWith(start));
+  return found === undefined ? null : found.slice(start.length);
+}

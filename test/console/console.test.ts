@@ -1,0 +1,224 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { z } from 'zod';
+import { type RunView, runView } from '../../src/core/runs/run.js';
+import { describeBrowser, openBrowser, openTab, signIn, type Tab, type TabOptions } from '../harness/browser.js';
+import { type Actor, type Door, openDoor, TOKENS } from '../http/door.js';
+import { CONSOLE_AGENTS } from './agents.js';
+import { findingsOf } from './axe.js';
+
+/** Where the letters after a character that reverses the text are drawn, from the first to the last. */
+const ORDER_AFTER_OVERRIDE = `(() => {
+  const after = document.querySelector('.arguments .hidden-character[data-name="U+202E"]').nextSibling;
+  return [...' gnp.exe'].map((_letter, at) => {
+    const range = document.createRange();
+    range.setStart(after, at);
+    range.setEnd(after, at + 1);
+    return range.getBoundingClientRect().left;
+  });
+})()`;
+
+describeBrowser('the console', () => {
+  let door: Door;
+  let browser: Browser;
+  const tabs: Tab[] = [];
+  beforeAll(async () => {
+    door = await openDoor('pglite', CONSOLE_AGENTS);
+    browser = await openBrowser();
+  });
+  afterEach(async () => {
+    for (const { context, offences } of tabs.splice(0)) {
+      await context.close();
+      expect(offences).toEqual([]);
+    }
+  });
+  afterAll(async () => {
+    await browser.close();
+    await door.close();
+  });
+
+  async function tabOf(actor: Actor, more: Partial<TabOptions> = {}): Promise<Tab> {
+    const tab = await openTab(browser, { url: door.http.url, ...more });
+    tabs.push(tab);
+    await signIn(tab, TOKENS[actor].token);
+    return tab;
+  }
+
+  const read = async (id: string): Promise<RunView> =>
+    runView.parse((await door.ask('vera', 'GET', `/api/v1/runs/${id}?wait=20`)).json);
+
+  async function paused(name: string): Promise<{ readonly run: RunView; readonly wait: string }> {
+    const { json } = await door.ask('otto', 'POST', '/api/v1/runs', { agent: name, input: 'The parcel broke.' });
+    const run = await read(runView.parse(json).id);
+    expect(run.status).toBe('paused');
+    return { run, wait: run.interruptions[0] ?? '' };
+  }
+
+  test('two keys approve what waits, and the next one opens', async () => {
+    const first = await paused('cashier');
+    const second = await paused('cashier');
+    const { page } = await tabOf('anna');
+    await page.goto(`/inbox/${first.wait}`);
+    await page.getByRole('button', { name: 'Approve' }).and(page.locator(':enabled')).waitFor();
+    await page.keyboard.press('a');
+    await page.getByRole('dialog').getByText('8000').waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`**/inbox/${second.wait}`);
+    expect(await read(first.run.id)).toMatchObject({
+      status: 'completed',
+      output: 'The refund is on its way: r-8000.',
+    });
+  });
+
+  test('two taps approve on a phone', async () => {
+    const { run, wait } = await paused('cashier');
+    const { page } = await tabOf('anna', { width: 360, height: 740 });
+    await page.goto(`/inbox/${wait}`);
+    await page.getByRole('button', { name: 'Approve' }).tap();
+    await page.getByRole('dialog').getByRole('button', { name: 'Approve' }).tap();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect(await read(run.id)).toMatchObject({ status: 'completed' });
+  });
+
+  test('a rejection sends the message that the model reads', async () => {
+    const { run, wait } = await paused('cashier');
+    const { page } = await tabOf('anna');
+    await page.goto(`/inbox/${wait}`);
+    await page.getByRole('button', { name: 'Reject' }).and(page.locator(':enabled')).waitFor();
+    await page.keyboard.press('r');
+    await page.keyboard.type('Ask for a photo.');
+    await page.keyboard.press('Control+Enter');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect(await read(run.id)).toMatchObject({ status: 'completed' });
+    const decided = await door.ask('vera', 'GET', `/api/v1/interruptions/${wait}`);
+    expect(decided.json).toMatchObject({
+      status: 'rejected',
+      decisions: [{ actor: 'anna', message: 'Ask for a photo.' }],
+    });
+  });
+
+  test('an approval with other arguments says where they are wrong, and runs with the right ones', async () => {
+    const { run, wait } = await paused('cashier');
+    const { page } = await tabOf('anna');
+    await page.goto(`/inbox/${wait}`);
+    await page.getByRole('button', { name: 'Edit' }).and(page.locator(':enabled')).click();
+    const field = page.getByLabel('Arguments (JSON)');
+    await field.fill('{"order": "1042", "cents": "sixty"}');
+    await page.keyboard.press('Control+Enter');
+    await page.getByRole('dialog').getByRole('alert').getByText('cents').first().waitFor();
+    await field.fill('{"order": "1042", "cents": 6000}');
+    await page.keyboard.press('Control+Enter');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await read(run.id);
+    await page.goto(`/runs/${run.id}`);
+    await page.getByText('edited to').waitFor();
+    await page.getByText('r-6000').first().waitFor();
+  });
+
+  test('a question is answered by one of its choices', async () => {
+    const { run, wait } = await paused('clerk');
+    const { page } = await tabOf('anna');
+    await page.goto(`/inbox/${wait}`);
+    await page.getByRole('button', { name: 'Answer' }).and(page.locator(':enabled')).click();
+    await page.getByLabel('second').check();
+    await page.keyboard.press('Control+Enter');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect(await read(run.id)).toMatchObject({ status: 'completed' });
+    expect((await door.ask('vera', 'GET', `/api/v1/interruptions/${wait}`)).json).toMatchObject({
+      status: 'answered',
+      decisions: [{ value: 'second' }],
+    });
+  });
+
+  test('what someone else decided is seen at once, and cannot be decided again', async () => {
+    const { wait } = await paused('cashier');
+    const { page } = await tabOf('anna');
+    await page.goto(`/inbox/${wait}`);
+    await page.getByRole('button', { name: 'Approve' }).and(page.locator(':enabled')).waitFor();
+    await door.ask('adam', 'POST', `/api/v1/interruptions/${wait}/reject`, { message: 'Not today.' });
+    await page.getByText('Not today.').waitFor();
+    expect(await page.getByRole('button', { name: 'Approve' }).count()).toBe(0);
+  });
+
+  test('a viewer sees what waits, and what is needed to decide', async () => {
+    const { wait } = await paused('cashier');
+    const { page } = await tabOf('vera');
+    await page.goto(`/inbox/${wait}`);
+    await page.getByText('Needs the role approver.').waitFor();
+    expect(await page.getByRole('button', { name: 'Approve' }).isDisabled()).toBe(true);
+  });
+
+  test('an id that is pasted opens the run, with its failure on the first screen', async () => {
+    const { json } = await door.ask('otto', 'POST', '/api/v1/runs', { agent: 'cashier', input: 'go', maxTurns: 2 });
+    const { id, interruptions } = await read(runView.parse(json).id);
+    await door.ask('anna', 'POST', `/api/v1/interruptions/${interruptions[0]}/approve`, {});
+    expect(await read(id)).toMatchObject({ status: 'failed' });
+    const { page } = await tabOf('vera');
+    await page.keyboard.press('Control+k');
+    await page.keyboard.insertText(id);
+    await page.keyboard.press('Enter');
+    await page.getByText('limit_turns').waitFor();
+    await page.getByText('Raise maxTurns').waitFor();
+    await page.keyboard.press('5');
+    await page.getByRole('button', { name: 'Verify the log' }).click();
+    await page.getByText('The log is whole up to event').waitFor();
+  });
+
+  test('hostile texts are drawn as text, with each hidden character shown', async () => {
+    const { run, wait } = await paused('hostile');
+    const { page } = await tabOf('anna');
+    await page.goto(`/inbox/${wait}`);
+    await page.getByText('hidden characters').first().waitFor();
+    const order = await page.evaluate(ORDER_AFTER_OVERRIDE);
+    expect(order).toEqual([...z.array(z.number()).min(5).parse(order)].sort((a, b) => a - b));
+    expect(await page.locator('main img, main script, main style, main iframe').count()).toBe(0);
+    await page.goto(`/runs/${run.id}`);
+    await page.getByText('onerror=alert(1)').first().waitFor();
+    for (const view of ['log', 'trajectory']) {
+      await page.goto(`/runs/${run.id}?view=${view}&event=5`);
+      await page.getByRole('complementary').waitFor();
+      expect(await page.locator('main img, main script, main style, main iframe').count()).toBe(0);
+    }
+  });
+
+  test('a server that is away is said so, and nothing is decided until it is back', async () => {
+    const { wait } = await paused('cashier');
+    const tab = await tabOf('anna');
+    await tab.page.goto(`/inbox/${wait}`);
+    await tab.page.getByRole('button', { name: 'Approve' }).and(tab.page.locator(':enabled')).waitFor();
+    await tab.context.setOffline(true);
+    await tab.page.getByText('No answer from the server').waitFor();
+    expect(await tab.page.getByRole('button', { name: 'Approve' }).isDisabled()).toBe(true);
+    await tab.context.setOffline(false);
+    await tab.page.getByRole('button', { name: 'Approve' }).and(tab.page.locator(':enabled')).waitFor();
+  });
+
+  test('who signs out sees nothing any more', async () => {
+    const { page } = await tabOf('anna');
+    await page.getByText('anna').first().click();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('Token').waitFor();
+    await page.goto('/runs');
+    await page.getByLabel('Token').waitFor();
+  });
+
+  test.each([
+    { width: 1280, dark: false },
+    { width: 1280, dark: true },
+    { width: 360, dark: false },
+    { width: 360, dark: true },
+    { width: 1280, forcedColors: true },
+  ])('no page has a finding of axe, or scrolls sideways: %o', async (options) => {
+    const { run, wait } = await paused('cashier');
+    const { page } = await tabOf('anna', options);
+    const places = ['/inbox', `/inbox/${wait}`, '/runs', `/runs/${run.id}`];
+    for (const view of ['log', 'trajectory', 'cost', 'evidence']) places.push(`/runs/${run.id}?view=${view}&event=3`);
+    for (const place of places) {
+      await page.goto(place);
+      await page.locator('main h1, main h2').first().waitFor({ state: 'attached' });
+      await page.waitForLoadState('networkidle', { timeout: 1500 }).catch(() => {});
+      expect(await findingsOf(page), place).toEqual([]);
+      expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), place).toBeLessThanOrEqual(0);
+    }
+  });
+});
