@@ -25,11 +25,17 @@ const PLACES: readonly Place[] = [
   { pattern: /^\/inbox(?:\/([^/]+))?$/, title: 'Inbox', load: () => import('./inbox/page.js') },
   { pattern: /^\/runs$/, title: 'Runs', load: () => import('./runs/page.js') },
   { pattern: /^\/runs\/([^/]+)$/, title: 'Run', load: () => import('./run/page.js') },
+  { pattern: /^\/tasks(?:\/([^/]+))?$/, title: 'Tasks', load: () => import('./tasks/page.js') },
+  { pattern: /^\/agents$/, title: 'Agents', load: () => import('./agents/page.js') },
+  { pattern: /^\/operations$/, title: 'Operations', load: () => import('./operations/page.js') },
 ];
 
 const LINKS = [
   ['/inbox', 'Inbox', 'i'],
   ['/runs', 'Runs', 'r'],
+  ['/tasks', 'Tasks', 't'],
+  ['/agents', 'Agents', 'a'],
+  ['/operations', 'Operations', 'o'],
 ] as const;
 
 /** How many wait, of those that the inbox shows first. */

@@ -24,8 +24,8 @@ export function readConsole(): ConsoleFiles | null {
 
 /** Addresses of pages. All else stays unknown. */
 const PAGES = [
-  ...['/', '/login', '/inbox', '/inbox/:id', '/runs', '/runs/:id', '/runs/:id/compare/:other'],
-  ...['/tasks', '/tasks/:id', '/agents', '/sessions/:id', '/operations', '/data', '/settings'],
+  ...['/', '/login', '/inbox', '/inbox/:id', '/runs', '/runs/:id'],
+  ...['/tasks', '/tasks/:id', '/agents', '/operations'],
 ];
 
 const TYPES: { readonly [extension: string]: string } = {

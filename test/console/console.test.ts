@@ -193,6 +193,30 @@ describeBrowser('the console', () => {
     await tab.page.getByRole('button', { name: 'Approve' }).and(tab.page.locator(':enabled')).waitFor();
   });
 
+  test('a run is started from the page of agents, and its words appear while it works', async () => {
+    const { page } = await tabOf('otto');
+    await page.goto('/agents');
+    const card = page.getByRole('listitem').filter({ hasText: 'cashier' });
+    await card.getByRole('button', { name: 'Start a run' }).click();
+    await page.getByLabel('Input').fill('Refund order 7.');
+    await page.keyboard.press('Control+Enter');
+    await page.waitForURL('**/runs/run_*');
+    await page.getByText('I read the policy first.').waitFor();
+    await page.getByText('Waits for approval').waitFor();
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('dialog').getByLabel('Reason').fill('Wrong order.');
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel the run' }).click();
+    await page.getByText('Cancelled').first().waitFor();
+  });
+
+  test('an operator of the installation sees health, counts and workers', async () => {
+    const { page } = await tabOf('adam');
+    await page.keyboard.press('g');
+    await page.keyboard.press('o');
+    await page.getByText('database: pass').waitFor();
+    await page.getByRole('region', { name: 'Numbers' }).getByText('paused').waitFor();
+  });
+
   test('who signs out sees nothing any more', async () => {
     const { page } = await tabOf('anna');
     await page.getByText('anna').first().click();
@@ -211,12 +235,12 @@ describeBrowser('the console', () => {
   ])('no page has a finding of axe, or scrolls sideways: %o', async (options) => {
     const { run, wait } = await paused('cashier');
     const { page } = await tabOf('anna', options);
-    const places = ['/inbox', `/inbox/${wait}`, '/runs', `/runs/${run.id}`];
+    const places = ['/inbox', `/inbox/${wait}`, '/runs', `/runs/${run.id}`, '/tasks', '/agents', '/operations'];
     for (const view of ['log', 'trajectory', 'cost', 'evidence']) places.push(`/runs/${run.id}?view=${view}&event=3`);
     for (const place of places) {
       await page.goto(place);
       await page.locator('main h1, main h2').first().waitFor({ state: 'attached' });
-      await page.waitForLoadState('networkidle', { timeout: 1500 }).catch(() => {});
+      await page.locator('main .loading').first().waitFor({ state: 'detached' });
       expect(await findingsOf(page), place).toEqual([]);
       expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), place).toBeLessThanOrEqual(0);
     }

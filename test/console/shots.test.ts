@@ -48,6 +48,9 @@ describeBrowser('pictures of the console', () => {
         question: `/inbox/${question.interruptions[0]}`,
         hostile: `/inbox/${hostile.interruptions[0]}`,
         runs: '/runs',
+        tasks: '/tasks',
+        agents: '/agents',
+        operations: '/operations',
         run: `/runs/${failed.id}`,
         paused: `/runs/${waiting.id}`,
         ...Object.fromEntries(

@@ -152,13 +152,14 @@ describeEachDatabase('sign-ins', (kind) => {
     expect((await send(behindProxy.url, 'GET', '/api/v1/runs', elsewhere)).code).toBe('unauthenticated');
   });
 
-  test('one address tries ten tokens a minute', async () => {
+  test('one address tries ten wrong tokens a minute', async () => {
     const { log } = collectingLog();
     const server = await createHttpServer(door.engine, options(log));
     const tried = async (): Promise<string | undefined> =>
       (await send(server.url, 'POST', '/api/v1/sign-ins', CONSOLE, { token: 'no-token-of-this-server' })).code;
     for (let at = 0; at < 10; at++) expect(await tried()).toBe('unauthenticated');
     expect(await tried()).toBe('rate_limited');
+    expect((await begin(CONSOLE, server.url)).code).toBe('rate_limited');
     await server.close(0);
   });
 

@@ -28,45 +28,47 @@ export function View({ id, run }: { readonly id: string; readonly run: ReadRun }
       {items.length === 0 ? (
         <p class="note">No model call was charged.</p>
       ) : (
-        <table class="rows">
-          <thead>
-            <tr>
-              <th scope="col" class="number">
-                Turn
-              </th>
-              <th scope="col">Model</th>
-              <th scope="col" class="number">
-                Tokens in
-              </th>
-              <th scope="col" class="number">
-                Tokens out
-              </th>
-              <th scope="col" class="number">
-                Cost
-              </th>
-              <th scope="col">Share</th>
-            </tr>
-          </thead>
-          <tbody>
-            {items.map((one) => (
-              <tr key={`${one.turn}/${one.attempt}`}>
-                <td class="number">
-                  {one.turn}
-                  {one.attempt > 1 && <span class="faint"> attempt {one.attempt}</span>}
-                </td>
-                <td>
-                  <Text text={one.model} />
-                </td>
-                <td class="number">{one.usage === null ? '?' : countText(one.usage.inputTokens)}</td>
-                <td class="number">{one.usage === null ? '?' : countText(one.usage.outputTokens)}</td>
-                <td class="number">{usdText(one.costUsd)}</td>
-                <td class="bar-cell">
-                  <meter min={0} max={most} value={Number(one.costUsd ?? 0)} aria-label="Share of the dearest call" />
-                </td>
+        <div class="scroll" tabIndex={0} role="group" aria-label="Charges">
+          <table class="rows">
+            <thead>
+              <tr>
+                <th scope="col" class="number">
+                  Turn
+                </th>
+                <th scope="col">Model</th>
+                <th scope="col" class="number">
+                  Tokens in
+                </th>
+                <th scope="col" class="number">
+                  Tokens out
+                </th>
+                <th scope="col" class="number">
+                  Cost
+                </th>
+                <th scope="col">Share</th>
               </tr>
-            ))}
-          </tbody>
-        </table>
+            </thead>
+            <tbody>
+              {items.map((one) => (
+                <tr key={`${one.turn}/${one.attempt}`}>
+                  <td class="number">
+                    {one.turn}
+                    {one.attempt > 1 && <span class="faint"> attempt {one.attempt}</span>}
+                  </td>
+                  <td>
+                    <Text text={one.model} />
+                  </td>
+                  <td class="number">{one.usage === null ? '?' : countText(one.usage.inputTokens)}</td>
+                  <td class="number">{one.usage === null ? '?' : countText(one.usage.outputTokens)}</td>
+                  <td class="number">{usdText(one.costUsd)}</td>
+                  <td class="bar-cell">
+                    <meter min={0} max={most} value={Number(one.costUsd ?? 0)} aria-label="Share of the dearest call" />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
       )}
       {nextCursor !== null && <p class="note">The first 200 calls are shown.</p>}
     </>

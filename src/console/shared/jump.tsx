@@ -7,6 +7,10 @@ const PAGES = [
   ['Runs', '/runs'],
   ['Failed runs', '/runs?status=failed'],
   ['Paused runs', '/runs?status=paused'],
+  ['Tasks', '/tasks'],
+  ['Dead tasks', '/tasks?dead=true'],
+  ['Agents', '/agents'],
+  ['Operations', '/operations'],
 ] as const;
 
 /** Where a text leads: an id to what it names, words to pages. */
@@ -16,6 +20,7 @@ function targetsOf(text: string): readonly (readonly [string, string])[] {
   if (event !== null) return [[`Event ${event[2]} of the run`, `/runs/${event[1]}?event=${event[2]}`]];
   if (/^run_\w+$/.test(given)) return [[`Run ${given}`, `/runs/${given}`]];
   if (/^int_\w+$/.test(given)) return [[`Interruption ${given}`, `/inbox/${given}`]];
+  if (/^task_\w+$/.test(given)) return [[`Task ${given}`, `/tasks/${given}`]];
   const word = given.toLowerCase();
   const pages = PAGES.filter(([name]) => name.toLowerCase().includes(word));
   return given === '' || pages.length > 0

@@ -14,7 +14,7 @@ import type { Identity, TokenList } from './tokens.js';
 const HOUR_MS = 3_600_000;
 const IDLE_MS = 12 * HOUR_MS;
 const LONGEST_MS = 7 * 24 * HOUR_MS;
-const PER_MINUTE = { signIns: 10, requests: 600 };
+const PER_MINUTE = { wrongTokens: 10, requests: 600 };
 const ENDED_MOST = 10_000;
 
 export interface SignedIn {
@@ -36,7 +36,7 @@ const digits = /^[0-9a-z]{1,11}$/;
 
 export class SignIns {
   readonly #options: SignInsOptions;
-  readonly #tries: Rate = createRate(PER_MINUTE.signIns);
+  readonly #wrong: Rate = createRate(PER_MINUTE.wrongTokens);
   readonly #requests: Rate = createRate(PER_MINUTE.requests);
   /** Those that ended before their time, oldest first. */
   readonly #ended = new Set<string>();
@@ -49,8 +49,10 @@ export class SignIns {
   begin(request: Request, token: string): SignedIn & { readonly cookie: string } {
     this.#place(request);
     assertFromConsole(request);
-    this.#tries.take(request.socket.remoteAddress ?? '', 'sign-ins of this address');
+    const address = request.socket.remoteAddress ?? '';
+    this.#wrong.assertFree(address, 'wrong tokens from this address');
     const identity = this.#options.tokens.check(token);
+    if (identity === null) this.#wrong.take(address, 'wrong tokens from this address');
     if (identity === null) throw new HoldfastError('unauthenticated', 'The token is not one of this server.');
     return this.#made(request, identity, randomBytes(12).toString('base64url'), Date.now());
   }

@@ -1,0 +1,169 @@
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { AgentView } from '../../core/agents/agent-view.js';
+import type { Page as PageOf } from '../../core/page.js';
+import type { RunView } from '../../core/runs/run.js';
+import { go } from '../address.js';
+import { ask } from '../api/ask.js';
+import { readAgain, useAnswer } from '../api/query.js';
+import { may } from '../session.js';
+import { Trouble } from '../shared/trouble.js';
+import { Text } from '../text/text.js';
+
+/** The agents that runs can be started of. */
+export function Page(): JSX.Element {
+  const answer = useAnswer<PageOf<AgentView>>({ path: 'agents', query: { limit: 200 }, every: 10_000 });
+  const [starting, start] = useState<string | null>(null);
+  const items = answer.data?.items ?? [];
+  return (
+    <div class="page">
+      <h1>Agents</h1>
+      {answer.error !== null && answer.data === undefined && (
+        <Trouble error={answer.error} again={() => void answer.refetch()} />
+      )}
+      {answer.data !== undefined && items.length === 0 && (
+        <section class="empty">
+          <h2>No agent yet</h2>
+          <p>
+            Agents are defined in <code>holdfast.config.ts</code>.
+          </p>
+        </section>
+      )}
+      <ul class="cards">
+        {items.map((agent) => (
+          <li key={agent.name} class="card">
+            <Agent agent={agent} start={() => start(agent.name)} />
+          </li>
+        ))}
+      </ul>
+      {starting !== null && <StartRun agent={starting} close={() => start(null)} />}
+    </div>
+  );
+}
+
+function Agent({ agent, start }: { readonly agent: AgentView; readonly start: () => void }): JSX.Element {
+  const { name, version, model, tools, grants, marks, definitionHash } = agent;
+  const list = (texts: readonly string[]) =>
+    texts.length === 0 ? (
+      <span class="faint">none</span>
+    ) : (
+      texts.map((text) => (
+        <div key={text} class="exact">
+          <Text text={text} />
+        </div>
+      ))
+    );
+  return (
+    <>
+      <p class="row wrap">
+        <strong>
+          <Text text={name} />
+        </strong>
+        <span class="faint">
+          <Text text={version} /> · <Text text={model ?? 'a model object'} />
+        </span>
+        <span class="fill" />
+        <a href={`/runs?agent=${encodeURIComponent(name)}`}>Runs</a>
+        <button
+          type="button"
+          disabled={!may('startRun')}
+          title={may('startRun') ? '' : 'Needs the role operator.'}
+          onClick={start}
+        >
+          Start a run
+        </button>
+      </p>
+      <dl class="facts">
+        <dt>Tools</dt>
+        <dd>{list(tools)}</dd>
+        <dt>Grants</dt>
+        <dd>{list(grants)}</dd>
+        {marks.length > 0 && (
+          <>
+            <dt>Not deterministic</dt>
+            <dd>
+              {marks.map((mark) => (
+                <div key={`${mark.tool}/${mark.runId}`}>
+                  <a href={`/runs/${mark.runId}?event=${mark.seq}`}>
+                    <Text text={mark.tool} />
+                  </a>
+                </div>
+              ))}
+            </dd>
+          </>
+        )}
+        <dt>Definition</dt>
+        <dd class="exact">
+          <Text text={definitionHash} />
+        </dd>
+      </dl>
+    </>
+  );
+}
+
+function StartRun({ agent, close }: { readonly agent: string; readonly close: () => void }): JSX.Element {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const key = useRef(crypto.randomUUID());
+  const [trouble, setTrouble] = useState<Error | null>(null);
+  const [busy, setBusy] = useState(false);
+  useEffect(() => dialog.current?.showModal(), []);
+  const submit = async (form: FormData): Promise<void> => {
+    setBusy(true);
+    try {
+      const run = await ask<RunView>('runs', { method: 'POST', body: bodyOf(agent, form), key: key.current });
+      readAgain('runs');
+      dialog.current?.close();
+      go(`/runs/${run.id}`);
+    } catch (error) {
+      setTrouble(error instanceof Error ? error : new Error(String(error)));
+      setBusy(false);
+    }
+  };
+  return (
+    <dialog ref={dialog} aria-labelledby="start-title" onClose={close}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void submit(new FormData(event.currentTarget));
+        }}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) event.currentTarget.requestSubmit();
+        }}
+      >
+        <h2 id="start-title">
+          Start a run of <Text text={agent} />
+        </h2>
+        <label for="run-input">Input</label>
+        <textarea id="run-input" name="input" rows={5} required dir="auto" autofocus />
+        <label for="run-turns">Turns at most (empty: as the agent says)</label>
+        <input id="run-turns" name="maxTurns" inputMode="numeric" />
+        <label for="run-usd">Budget in dollars (empty: as configured)</label>
+        <input id="run-usd" name="usd" inputMode="decimal" />
+        <label class="choice">
+          <input type="checkbox" name="stream" checked /> Show what the model says while it answers
+        </label>
+        {trouble !== null && <Trouble error={trouble} />}
+        <div class="row apart">
+          <button type="button" onClick={() => dialog.current?.close()}>
+            Back <kbd>Esc</kbd>
+          </button>
+          <button type="submit" class="first" disabled={busy}>
+            Start <kbd>Ctrl Enter</kbd>
+          </button>
+        </div>
+      </form>
+    </dialog>
+  );
+}
+
+function bodyOf(agent: string, form: FormData): object {
+  const textOf = (name: string): string => String(form.get(name) ?? '').trim();
+  const [turns, usd] = [textOf('maxTurns'), textOf('usd')];
+  return {
+    agent,
+    input: textOf('input'),
+    ...(turns === '' ? {} : { maxTurns: Number(turns) }),
+    ...(usd === '' ? {} : { budget: { usd } }),
+    ...(form.has('stream') ? { stream: true } : {}),
+  };
+}
