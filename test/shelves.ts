@@ -173,7 +173,7 @@ export const EXCEPTIONS: readonly string[] = [
   'src/storage/queue/workers.ts -> src/storage/ops/system-events.ts',
   'src/storage/runs/calls.ts -> src/core/interruptions/standing.ts',
   'src/storage/runs/calls.ts -> src/core/interruptions/wait.ts',
-  'src/storage/runs/calls.ts -> src/core/log/event.ts',
+  'src/storage/runs/calls.ts -> src/core/log/call-outcome.ts',
   'src/storage/runs/run-list.ts -> src/storage/retention/subjects.ts',
   'src/storage/runs/runs-to-resume.ts -> src/storage/interruptions/interruptions.ts',
   'src/storage/runs/runs-to-resume.ts -> src/storage/interruptions/standing-decisions.ts',

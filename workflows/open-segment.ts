@@ -24,6 +24,7 @@ export interface RunnableAgent extends StartableAgent {
   readonly onTruncated: 'fail' | 'continue';
   readonly separateRequester: RunFacts['separateRequester'];
   readonly stream: boolean;
+  readonly plainTools: RunFacts['plainTools'];
   readonly mcp: RunFacts['mcp'];
   readonly environment: RunFacts['environment'];
   readonly scaffold: RunFacts['scaffold'];
@@ -81,6 +82,7 @@ export const runFacts = (options: Workplace, run: RunRow, task: RunTask | null =
   separateRequester: options.agents.get(run.agent)?.separateRequester ?? [],
   model: run.model,
   rebuilt: run.rebuilt_segment,
+  plainTools: options.agents.get(run.agent)?.plainTools ?? {},
   mcp: options.agents.get(run.agent)?.mcp ?? {},
   scaffold: options.agents.get(run.agent)?.scaffold ?? null,
   environment: task?.environment ?? options.agents.get(run.agent)?.environment ?? null,

@@ -7,13 +7,14 @@ import type { GrantSet } from '../src/core/grants/grants.js';
 import type { WaitDecision } from '../src/core/interruptions/settlement.js';
 import type { AllowedElsewhere, Standing } from '../src/core/interruptions/standing.js';
 import type { JsonValue } from '../src/core/json.js';
+import type { CallOutcome } from '../src/core/log/call-outcome.js';
 import type { Deltas } from '../src/core/log/delta.js';
-import type { CallOutcome, EventData } from '../src/core/log/event.js';
+import type { EventData } from '../src/core/log/event.js';
 import type { Ending, Wait } from '../src/core/runs/ending.js';
 import type { RunLimits, Usage } from '../src/core/runs/run.js';
 import type { RunTask } from '../src/core/tasks/resolve-task.js';
 import type { McpRules } from '../src/core/tools/mcp.js';
-import type { ToolSpec } from '../src/core/tools/tool.js';
+import type { PlainTools, ToolSpec } from '../src/core/tools/tool.js';
 import type { CallOutcomeRow } from '../src/storage/runs/calls.js';
 import type { DeclaredTool } from '../src/tools/define/define-tool.js';
 import type { StartableAgent } from '../steps/agents/start-child.js';
@@ -43,6 +44,8 @@ export interface RunFacts {
   readonly model: string | null;
   /** The last segment that was made again from the log; null: none was. */
   readonly rebuilt: number | null;
+  /** What the agent says of tools that declare nothing. */
+  readonly plainTools: PlainTools;
   /** What the agent says of MCP servers, by the name of the server in capabilities. */
   readonly mcp: { readonly [server: string]: McpRules };
   /** Where commands of its calls execute; null: nowhere. */

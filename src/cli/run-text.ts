@@ -1,7 +1,7 @@
 import { leastLimit } from '../core/budgets/budget.js';
 import type { Integrity } from '../core/integrity/integrity.js';
 import type { InterruptionView } from '../core/interruptions/interruption.js';
-import type { CallOutcome } from '../core/log/event.js';
+import type { CallOutcome } from '../core/log/call-outcome.js';
 import type { RunView } from '../core/runs/run.js';
 import { cut, jsonText, plain, plainLines, print, width } from './print.js';
 

@@ -1,5 +1,6 @@
 import type { JsonValue } from '../core/json.js';
-import type { CallOutcome, EventData, RunEvent } from '../core/log/event.js';
+import type { CallOutcome } from '../core/log/call-outcome.js';
+import type { EventData, RunEvent } from '../core/log/event.js';
 import { dataOf } from './moment.js';
 import { amountText } from './money.js';
 import { payInput } from './pay.js';

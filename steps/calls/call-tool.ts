@@ -3,7 +3,7 @@ import type { AgentEnvironment } from '../../src/core/containers/environment.js'
 import type { Settlement, WaitDecision } from '../../src/core/interruptions/settlement.js';
 import { type AllowedElsewhere, begunElsewhereText } from '../../src/core/interruptions/standing.js';
 import { type CallWait, isInterruption } from '../../src/core/interruptions/wait.js';
-import type { CallOutcome } from '../../src/core/log/event.js';
+import type { CallOutcome } from '../../src/core/log/call-outcome.js';
 import { BodyLost, EffectUnknown, judgeCall, unknownEffectText } from '../../src/core/runs/call.js';
 import { seededRandom } from '../../src/core/seeded-random.js';
 import type { BodyPlace, ProbeResult, ToolContext, ToolSpec } from '../../src/core/tools/tool.js';

@@ -1,5 +1,5 @@
 import { isInterruption } from '../../src/core/interruptions/wait.js';
-import type { CallOutcome } from '../../src/core/log/event.js';
+import type { CallOutcome } from '../../src/core/log/call-outcome.js';
 import { seededRandom } from '../../src/core/seeded-random.js';
 import type { ToolContext, ToolSpec } from '../../src/core/tools/tool.js';
 import { noEnvironment } from '../../src/core/tools/tool-environment.js';

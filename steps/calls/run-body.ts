@@ -1,8 +1,9 @@
 import { HoldfastError } from '../../src/core/errors/errors.js';
-import type { CallOutcome } from '../../src/core/log/event.js';
+import type { JsonValue } from '../../src/core/json.js';
+import type { CallOutcome } from '../../src/core/log/call-outcome.js';
 import type { ToolContext, ToolSpec } from '../../src/core/tools/tool.js';
 import { withoutKnownSecrets, withoutKnownSecretsIn } from '../../src/models/secrets/known-secrets.js';
-import { boundOutput } from '../../src/tools/define/output-bound.js';
+import { boundOutput, boundText } from '../../src/tools/define/output-bound.js';
 import { type CodeOfRun, catchingLate, LateThrow, textOf } from './late-throws.js';
 
 /** How a body ended. `timeout`: not in its time. `halted`: the run was stopped before. */
@@ -71,6 +72,12 @@ export const errorOutcome = (spec: ToolSpec, error: unknown): CallOutcome => {
   return { type: 'error', code, message: `${spec.name} failed: ${message}`.slice(0, 4096).toWellFormed() };
 };
 
+/** The text of an output without secrets. That of an object stays JSON: values are cleaned, and not their text. */
+const withoutSecretsIn = (output: JsonValue, text: string): string =>
+  typeof output === 'object' && output !== null
+    ? JSON.stringify(withoutKnownSecretsIn(JSON.parse(text)))
+    : withoutKnownSecrets(text);
+
 export function outputOf(spec: ToolSpec, value: unknown): CallOutcome {
   const parsed = spec.parseOutput(value);
   if (!parsed.ok)
@@ -80,7 +87,9 @@ export function outputOf(spec: ToolSpec, value: unknown): CallOutcome {
       message: withoutKnownSecrets(`${spec.name} returned something else than it declares: ${parsed.problem}`),
     };
   try {
-    return { type: 'output', output: withoutKnownSecretsIn(boundOutput(spec, parsed.output)) };
+    const output = withoutKnownSecretsIn(boundOutput(spec, parsed.output));
+    if (parsed.text === undefined) return { type: 'output', output };
+    return { type: 'output', output, text: withoutSecretsIn(output, boundText(spec, parsed.text)) };
   } catch (error) {
     return errorOutcome(spec, error);
   }

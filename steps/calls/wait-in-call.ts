@@ -5,7 +5,7 @@ import {
   type WaitDecision,
 } from '../../src/core/interruptions/settlement.js';
 import { type CallWait, dueAtMs, type Interruption } from '../../src/core/interruptions/wait.js';
-import type { CallOutcome } from '../../src/core/log/event.js';
+import type { CallOutcome } from '../../src/core/log/call-outcome.js';
 import type { ToolSpec } from '../../src/core/tools/tool.js';
 import { type CallIntent, type CallRecord, recordWait } from '../../src/storage/runs/calls.js';
 import type { StepContext } from '../context.js';

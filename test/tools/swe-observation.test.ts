@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { exitCodeAfter } from '../../src/core/containers/step-environment.js';
-import type { CallOutcome } from '../../src/core/log/event.js';
+import type { CallOutcome } from '../../src/core/log/call-outcome.js';
 import { observed } from '../../src/tools/swe/swe-observation.js';
 
 const SEEN = { workdir: '/work', names: [] };

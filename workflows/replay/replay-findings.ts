@@ -1,5 +1,6 @@
 import type { JsonValue } from '../../src/core/json.js';
-import type { CallOutcome, EventDraft } from '../../src/core/log/event.js';
+import type { CallOutcome } from '../../src/core/log/call-outcome.js';
+import type { EventDraft } from '../../src/core/log/event.js';
 import { NAMED_DIFFERENCES, namedValue, type ReplayDifference } from '../../src/core/replay/replay.js';
 import type { RepeatableCall } from '../../steps/calls/execute-again.js';
 

@@ -152,7 +152,7 @@ export class ReplaySource extends RecordedSource {
     const outcome = this.outcome(callId);
     const goesOn = this.#requests.get(turn)?.data.agent === agent;
     if (goesOn || outcome?.type !== 'output') return { isFinalOutput: false };
-    return { isFinalOutput: true, finalOutput: outcome.output };
+    return { isFinalOutput: true, finalOutput: outcome.text ?? outcome.output };
   }
 
   override leftByFilter(turn: number, tools: readonly string[]): readonly string[] {

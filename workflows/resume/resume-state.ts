@@ -3,7 +3,7 @@ import { HoldfastError } from '../../src/core/errors/errors.js';
 import type { Standing } from '../../src/core/interruptions/standing.js';
 import { elsewhereText } from '../../src/core/interruptions/standing.js';
 import { canonical } from '../../src/core/json.js';
-import type { CallOutcome } from '../../src/core/log/event.js';
+import type { CallOutcome } from '../../src/core/log/call-outcome.js';
 import { knowsResult, rewriteArguments, rewriteResult } from '../../src/core/runs/rewrite-call.js';
 import { findReachableAgent } from '../../src/tools/define/reachable-agents.js';
 import type { SettledInterruption } from '../../steps/segment/begin-segment.js';

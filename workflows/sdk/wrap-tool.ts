@@ -1,6 +1,6 @@
 import { type Agent, type FunctionTool, RunContext } from '@openai/agents';
 import type { ToolSpec } from '../../src/core/tools/tool.js';
-import { namespaceOf, toolSpecOf } from '../../src/tools/define/define-tool.js';
+import { isDeclared, namespaceOf, toolSpecOf } from '../../src/tools/define/define-tool.js';
 import { instrumentTool } from '../../src/tools/define/watched-tool.js';
 import { mcpToolSpec } from '../../src/tools/mcp/mcp-tool.js';
 import type { SegmentContext, WrappedTool } from '../segment-context.js';
@@ -49,8 +49,10 @@ function specOf(scope: SegmentContext, tool: FunctionTool): ToolSpec {
   // An agent behind a tool does nothing to the world by itself: each of its calls is judged on its own.
   if (isAgentTool(tool)) return { ...toolSpecOf(tool), effect: 'pure' };
   const source = mcpSourceOf(tool);
-  if (source === undefined) return toolSpecOf(tool);
-  return mcpToolSpec(tool, source.label, source.definition, rulesOf(scope, source.label));
+  if (source !== undefined) return mcpToolSpec(tool, source.label, source.definition, rulesOf(scope, source.label));
+  const spec = toolSpecOf(tool);
+  const { maxOutputBytes = spec.maxOutputBytes } = isDeclared(tool) ? spec : scope.run.plainTools;
+  return { ...spec, maxOutputBytes };
 }
 
 /** The guarded function tools of an agent. Only inside a segment. */

@@ -3,7 +3,7 @@ import { HoldfastError } from '../../src/core/errors/errors.js';
 import { elsewhereText } from '../../src/core/interruptions/standing.js';
 import { type CallWait, memoDigest, waitText } from '../../src/core/interruptions/wait.js';
 import { digestOf } from '../../src/core/json.js';
-import type { CallOutcome } from '../../src/core/log/event.js';
+import type { CallOutcome } from '../../src/core/log/call-outcome.js';
 import type { Wait } from '../../src/core/runs/ending.js';
 import { type CallIntent, outcomeOf, rowOf } from '../../src/storage/runs/calls.js';
 import { callTool, executionKey, SIBLING_FAILED, type ToolResult } from '../../steps/calls/call-tool.js';
@@ -19,7 +19,7 @@ import {
 } from '../segment-context.js';
 import { isAgentTool, runAgentTool } from './agent-tool.js';
 import { termsOf } from './approvals.js';
-import { bodyOf, endOfRun, isRaised, logChild, requirementOf } from './tool-body.js';
+import { bodyOf, endOfRun, givenBy, isRaised, logChild, requirementOf } from './tool-body.js';
 import { afterOutputGuardrails } from './tool-guardrails.js';
 
 /** What the SDK gets in place of a result that is not there yet; resuming puts the result in its place. */
@@ -229,10 +229,6 @@ function logHalted(scope: SegmentContext, authorized: AuthorizedCall, startedKey
   }
 }
 
-/** What the SDK hands to the model as the result of a call. */
-export const resultOf = (outcome: CallOutcome): unknown =>
-  outcome.type === 'output' ? outcome.output : outcome.message;
-
 /** The guarded body of a tool: starts the calls of its response if that is still to do, and waits for its own. */
 export async function awaitResult(scope: SegmentContext, callId: string | undefined): Promise<unknown> {
   const authorized = scope.authorizedCalls.get(callId ?? '');
@@ -247,5 +243,5 @@ export async function awaitResult(scope: SegmentContext, callId: string | undefi
     await scope.ended;
     throw new Error(result.outcome.message);
   }
-  return result.type === 'settled' ? resultOf(result.outcome) : PLACEHOLDER;
+  return result.type === 'settled' ? givenBy(result.outcome) : PLACEHOLDER;
 }

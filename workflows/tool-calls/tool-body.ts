@@ -4,7 +4,7 @@ import { type ErrorView, HoldfastError, isErrorCode } from '../../src/core/error
 import { checkCapability } from '../../src/core/grants/capability.js';
 import { type CallWait, waitForChild } from '../../src/core/interruptions/wait.js';
 import { toJson } from '../../src/core/json.js';
-import type { CallOutcome } from '../../src/core/log/event.js';
+import type { CallOutcome } from '../../src/core/log/call-outcome.js';
 import type { ToolContext } from '../../src/core/tools/tool.js';
 import { isDeclared } from '../../src/tools/define/define-tool.js';
 import { subAgentOf } from '../../src/tools/define/sub-agent.js';
@@ -108,6 +108,14 @@ export async function raising<T>(work: () => Promise<T>): Promise<T> {
     if (error instanceof HoldfastError) throw error;
     throw new HoldfastError('tool_raised', error instanceof Error ? error.message : String(error), { cause: error });
   }
+}
+
+/** Returns what the SDK makes the result of a call from, as the tool gave it: members of an object in their order. */
+export function givenBy(outcome: CallOutcome): unknown {
+  if (outcome.type !== 'output') return outcome.message;
+  const { output, text } = outcome;
+  if (text === undefined || typeof output !== 'object' || output === null) return text ?? output;
+  return JSON.parse(text);
 }
 
 /** A call as an item of the SDK, which callbacks and bodies of its tools get. */

@@ -3,7 +3,7 @@ import type { ToolResult } from '../../steps/calls/call-tool.js';
 import type { CallSource } from '../call-source.js';
 import { callbackStep } from '../durable-step.js';
 import { type AuthorizedCall, type SegmentContext, SegmentStop, type WrappedTool } from '../segment-context.js';
-import { callItem } from './tool-body.js';
+import { callItem, givenBy } from './tool-body.js';
 
 type Verdict =
   | { readonly type: 'allow' }
@@ -72,7 +72,7 @@ export async function afterOutputGuardrails(
   const toolCall = callItem(authorized.callId, original.name, authorized.argumentsText);
   const verdict = await ask(
     guardrails,
-    { context, agent, toolCall, output: result.outcome.output },
+    { context, agent, toolCall, output: givenBy(result.outcome) },
     `the result of ${original.name} (call ${authorized.callId})`,
   );
   if (verdict.type === 'allow') return result;

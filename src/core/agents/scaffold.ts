@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { HoldfastError } from '../errors/errors.js';
 import { type JsonObject, type JsonValue, jsonObject } from '../json.js';
-import type { CallOutcome } from '../log/event.js';
+import type { CallOutcome } from '../log/call-outcome.js';
 import type { ToolEnvironment } from '../tools/tool-environment.js';
 import { type StepNote, type StepResult, stepResult } from './scaffold-step.js';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { StepNote } from '../agents/scaffold-step.js';
-import type { CallOutcome } from '../log/event.js';
+import type { CallOutcome } from '../log/call-outcome.js';
 import type { TrajectoryStep } from '../trajectories/trajectory-step.js';
 
 /** What of a run's environment its trajectory shows: never what its variables hold. */

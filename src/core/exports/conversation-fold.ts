@@ -1,5 +1,6 @@
 import { type JsonObject, objectsIn, sameJson } from '../json.js';
-import type { CallOutcome, EventData, ToldEvent } from '../log/event.js';
+import type { CallOutcome } from '../log/call-outcome.js';
+import type { EventData, ToldEvent } from '../log/event.js';
 import { isOver } from '../runs/run.js';
 import type {
   AssistantMessage,
@@ -62,7 +63,7 @@ class OpenLoop {
 const handedOver = (agent: string): string => JSON.stringify({ assistant: agent });
 
 const readText = (outcome: CallOutcome): string =>
-  outcome.type === 'output' ? outputText(outcome.output) : outcome.message;
+  outcome.type === 'output' ? (outcome.text ?? outputText(outcome.output)) : outcome.message;
 
 class Fold {
   readonly #main = new OpenLoop(null);

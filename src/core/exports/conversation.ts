@@ -4,7 +4,8 @@
  */
 import type { ContentPart } from '../content-part.js';
 import type { JsonObject, JsonValue } from '../json.js';
-import type { CallOutcome, CapabilityCheck } from '../log/event.js';
+import type { CallOutcome } from '../log/call-outcome.js';
+import type { CapabilityCheck } from '../log/event.js';
 import type { RunStatus, RunView, Usage } from '../runs/run.js';
 
 /** Where a message comes from. */

@@ -139,6 +139,16 @@ export function* cleanInParts(value: JsonValue, clean: Clean): Generator<void, J
   );
 }
 
+/** That of an object stays JSON: its values are redacted, in their order. */
+function saidText(said: string, clean: Clean): string {
+  if (!/^[[{]/.test(said)) return String(clean(said));
+  try {
+    return JSON.stringify(clean(JSON.parse(said)));
+  } catch {
+    return String(clean(said));
+  }
+}
+
 /**
  * A family of runs with everything redacted that was said in it, or of it, a message at a time. Ids, hashes and times stay: they are the
  * evidence.
@@ -156,8 +166,10 @@ export function* redactFamily(family: Family, clean: Clean): Generator<void, Fam
       const { outcome } = one;
       if (outcome?.type !== 'output') return { ...one, text: text(one.text) };
       const output = clean(outcome.output);
-      if (output === outcome.output) return one;
-      return { ...one, text: outputText(output), outcome: { ...outcome, output } };
+      const said = outcome.text === undefined ? undefined : saidText(outcome.text, clean);
+      if (output === outcome.output && said === outcome.text) return one;
+      const redacted = { type: 'output' as const, output, ...(said === undefined ? {} : { text: said }) };
+      return { ...one, text: said ?? outputText(output), outcome: redacted };
     }
     if (one.role !== 'assistant') return { ...one, text: text(one.text), parts: one.parts?.map(part) ?? null };
     return {

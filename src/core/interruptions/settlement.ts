@@ -1,5 +1,5 @@
 import type { JsonValue } from '../json.js';
-import type { CallOutcome } from '../log/event.js';
+import type { CallOutcome } from '../log/call-outcome.js';
 import type { Verdict } from './interruption.js';
 import type { PlacedWait, WaitSpec } from './wait.js';
 

@@ -12,6 +12,7 @@ import { jsonObject, jsonValue } from '../json.js';
 import { route } from '../routing/route.js';
 import { errorView, runLimits, usage } from '../runs/run.js';
 import { taskVerified } from '../tasks/task-reward.js';
+import { CALL_EFFECTS, callOutcome } from './call-outcome.js';
 
 const turn = z.int().min(1);
 const callId = z.string();
@@ -33,21 +34,6 @@ export const capabilityCheck = z.object({
   reason: z.string(),
 });
 export type CapabilityCheck = z.infer<typeof capabilityCheck>;
-
-/** What a tool does to the world: src/core/tools/tool.ts. */
-export const CALL_EFFECTS = ['pure', 'idempotent', 'unsafe'] as const;
-
-/** How a call ended. `refused` means that its body never ran. */
-export const callOutcome = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('output'), output: jsonValue }),
-  z.object({ type: z.literal('error'), code: z.string(), message: z.string() }),
-  z.object({
-    type: z.literal('refused'),
-    why: z.enum(['denied', 'rejected', 'expired', 'invalid_arguments', 'guardrail', 'cancelled']),
-    message: z.string(),
-  }),
-]);
-export type CallOutcome = z.infer<typeof callOutcome>;
 
 const keptState = z
   .string()

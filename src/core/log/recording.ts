@@ -2,7 +2,8 @@ import type { StepNote } from '../agents/scaffold-step.js';
 import type { StartedChild } from '../agents/sub-agent.js';
 import { HoldfastError } from '../errors/errors.js';
 import type { JsonObject, JsonValue } from '../json.js';
-import { type CallOutcome, EVENT_DATA, type EventData, type EventDraft, type EventKind } from './event.js';
+import type { CallOutcome } from './call-outcome.js';
+import { EVENT_DATA, type EventData, type EventDraft, type EventKind } from './event.js';
 
 /** An event of a log with its natural keys: what a segment can be executed again from. */
 export interface KeyedEvent {

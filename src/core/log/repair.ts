@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { VERDICTS } from '../interruptions/interruption.js';
 import { runStatus } from '../runs/run.js';
-import { CALL_EFFECTS } from './event.js';
+import { CALL_EFFECTS } from './call-outcome.js';
 import { broken } from './invariant.js';
 
 const LISTED_MAX = 1000;

@@ -3,7 +3,8 @@ import type { Settlement } from '../interruptions/settlement.js';
 import { allowedIn } from '../interruptions/standing.js';
 import type { CallWait, PlacedWait } from '../interruptions/wait.js';
 import { canonical, digestOf, type JsonValue } from '../json.js';
-import { type CallOutcome, EVENT_DATA, type EventData, type EventDraft } from '../log/event.js';
+import type { CallOutcome } from '../log/call-outcome.js';
+import { EVENT_DATA, type EventData, type EventDraft } from '../log/event.js';
 import { type KeyedEvent, type RecordedCall, type RecordedSegment, segmentNumbers } from '../log/recording.js';
 import { callIdsOf, type ForkEdit, refuseFork } from './fork-edits.js';
 

@@ -1,6 +1,7 @@
 import { HoldfastError } from '../errors/errors.js';
 import type { JsonObject, JsonValue } from '../json.js';
-import type { CallOutcome, EventData, EventDraft } from '../log/event.js';
+import type { CallOutcome } from '../log/call-outcome.js';
+import type { EventData, EventDraft } from '../log/event.js';
 
 /** Another answer of the model at a turn, or another outcome of a call. What comes after the first edit is not kept. */
 export type ForkEdit =

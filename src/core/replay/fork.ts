@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { allowedIn } from '../interruptions/standing.js';
 import { jsonObject, nameText } from '../json.js';
-import { callOutcome, type EventData, type EventDraft } from '../log/event.js';
+import { callOutcome } from '../log/call-outcome.js';
+import type { EventData, EventDraft } from '../log/event.js';
 import { draftOf, type KeyedEvent, segmentNumbers } from '../log/recording.js';
 import { runInput, startRun, type Usage } from '../runs/run.js';
 import { type BegunCall, begunCalls } from './begun-calls.js';

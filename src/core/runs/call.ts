@@ -1,6 +1,6 @@
 import { HoldfastError } from '../errors/errors.js';
 import { digestOf, type JsonValue } from '../json.js';
-import type { CallOutcome } from '../log/event.js';
+import type { CallOutcome } from '../log/call-outcome.js';
 import type { Effect } from '../tools/tool.js';
 
 /** What a decision about a call is bound to. A change of any part makes it another call, which needs another decision. */

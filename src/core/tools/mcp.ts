@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { HoldfastError } from '../errors/errors.js';
 import { canonical, digestOf, jsonObject, jsonValue, toJson } from '../json.js';
-import type { Effect } from './tool.js';
+import { type Effect, MOST_OUTPUT_BYTES } from './tool.js';
 
 /** What an agent says of a server of the Model Context Protocol. Whatever it leaves out has the safe value. */
 export const mcpRules = z.strictObject({
@@ -15,11 +15,7 @@ export const mcpRules = z.strictObject({
   /** Default 60,000; at most 3,600,000. */
   timeoutMs: z.int().min(1).max(3_600_000).optional(),
   /** Bound of an output as JSON, in bytes. Default 262,144. */
-  maxOutputBytes: z
-    .int()
-    .min(1)
-    .max(64 * 1024 * 1024)
-    .optional(),
+  maxOutputBytes: z.int().min(1).max(MOST_OUTPUT_BYTES).optional(),
   /** What happens to an unsafe call that may have happened. Default 'ask'. */
   onUnknownEffect: z.enum(['ask', 'rerun']).optional(),
   /** A call of a tool whose definition is not the one that the run was given: refused (default), or made. */

@@ -1,8 +1,11 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { Settlement } from '../interruptions/settlement.js';
 import type { Interruption } from '../interruptions/wait.js';
 import type { JsonValue } from '../json.js';
 import type { ToolEnvironment } from './tool-environment.js';
+
+/** How much a tool may let its output be. */
+export const MOST_OUTPUT_BYTES = 64 * 1024 * 1024;
 
 /**
  * What a tool does to the world. `pure`: nothing. `idempotent`: the same call twice is the same as once, if the tool passes
@@ -12,6 +15,13 @@ export type Effect = 'pure' | 'idempotent' | 'unsafe';
 
 /** What to do when a call of an `unsafe` tool was begun, its process died, and no one knows whether it happened. */
 export type OnUnknownEffect = 'ask' | 'probe' | 'rerun';
+
+/** What an agent says of the tools that declare nothing of themselves: those of the SDK. */
+export const plainTools = z.strictObject({
+  /** Bound of an output as JSON, in bytes. Default 262,144. */
+  maxOutputBytes: z.int().min(1).max(MOST_OUTPUT_BYTES).optional(),
+});
+export type PlainTools = z.input<typeof plainTools>;
 
 /** What a tool gets beside its input. Nothing else of the world is handed to it. */
 export interface ToolContext {
@@ -146,9 +156,12 @@ export interface ToolSpec {
   readonly parse: (
     args: JsonValue,
   ) => { readonly ok: true; readonly input: unknown } | { readonly ok: false; readonly problem: string };
+  /** `text`: what the model reads, where that is not the output as JSON. */
   readonly parseOutput: (
     value: unknown,
-  ) => { readonly ok: true; readonly output: JsonValue } | { readonly ok: false; readonly problem: string };
+  ) =>
+    | { readonly ok: true; readonly output: JsonValue; readonly text?: string }
+    | { readonly ok: false; readonly problem: string };
   readonly capabilitiesOf: (input: unknown) => readonly string[];
   /** Null: no approval. A text: why a person must approve. */
   readonly approvalOf: (input: unknown) => string | null;

@@ -11,7 +11,7 @@ import { canonical, type JsonObject, type JsonValue, nameText, sha256, toJson } 
 import { type DispatchLimits, dispatchLimits } from '../../core/queue/dispatch.js';
 import { type RunLimits, runLimits } from '../../core/runs/run.js';
 import { type McpRules, mcpRules, serverLabel } from '../../core/tools/mcp.js';
-import type { ToolSpec } from '../../core/tools/tool.js';
+import { type PlainTools, plainTools, type ToolSpec } from '../../core/tools/tool.js';
 import { HeldSecret } from '../../models/secrets/held-secret.js';
 import { isSecret } from '../../models/secrets/secret.js';
 import { toolSpecOf } from '../../tools/define/define-tool.js';
@@ -129,6 +129,7 @@ export interface RegisteredAgent {
   readonly separateRequester: readonly (boolean | undefined)[];
   /** No part of the definition: how an answer comes changes nothing of what a run does. */
   readonly stream: boolean;
+  readonly plainTools: PlainTools;
   readonly mcp: { readonly [server: string]: McpRules };
   /** Where commands of its runs execute; null: nowhere. */
   readonly environment: AgentEnvironment | null;
@@ -186,11 +187,13 @@ const declarationShape = z.strictObject({
   ...dispatchLimits.shape,
   environment: environmentSpec.optional(),
   scaffold: z.custom(() => true).optional(),
+  plainTools: plainTools.optional(),
   mcp: z.record(z.string().refine(isLabel, 'is no name of a server as capabilities write it'), mcpRules).optional(),
 });
 
 function register(declaration: AgentDeclaration, ofEngine: HoldfastConfig): RegisteredAgent {
-  const { agent, version = '1', onDenied = 'stop', onTruncated = 'fail', stream = false, mcp = {} } = declaration;
+  const { agent, version = '1', onDenied = 'stop', onTruncated = 'fail', stream = false } = declaration;
+  const { mcp = {}, plainTools: ofPlain = {} } = declaration;
   if (!(agent instanceof Agent))
     throw new HoldfastError(
       'agent_invalid',
@@ -213,6 +216,7 @@ function register(declaration: AgentDeclaration, ofEngine: HoldfastConfig): Regi
     ...{ version, onDenied, limits, grants: grantsToJson(grants) },
     ...(declaration.onTruncated === undefined ? {} : { onTruncated }),
     ...(declaration.separateRequester === undefined ? {} : { separateRequester: declaration.separateRequester }),
+    ...(declaration.plainTools === undefined ? {} : { plainTools: toJson(ofPlain) }),
     ...(declaration.mcp === undefined ? {} : { mcp: toJson(mcp) }),
     ...(environment === null ? {} : { environment: toJson(environment.spec) }),
     ...(scaffold === null ? {} : { scaffold: nameOfScaffold(scaffold) }),
@@ -229,7 +233,21 @@ function register(declaration: AgentDeclaration, ofEngine: HoldfastConfig): Regi
   const { concurrency, rate } = declaration;
   const dispatch = { ...(concurrency === undefined ? {} : { concurrency }), ...(rate === undefined ? {} : { rate }) };
   return {
-    ...{ name, version, agent, grants, limits, onDenied, onTruncated, stream, mcp, environment, scaffold, dispatch },
+    ...{
+      name,
+      version,
+      agent,
+      grants,
+      limits,
+      onDenied,
+      onTruncated,
+      stream,
+      plainTools: ofPlain,
+      mcp,
+      environment,
+      scaffold,
+      dispatch,
+    },
     ...{
       definition,
       definitionHash,

@@ -13,6 +13,7 @@ import type { RewardFunction } from '../../core/tasks/reward.js';
 import type { SchedulingConfig } from '../../core/tasks/scheduling.js';
 import type { RetriesConfig } from '../../core/tasks/task-retries.js';
 import type { McpRules } from '../../core/tools/mcp.js';
+import type { PlainTools } from '../../core/tools/tool.js';
 import type { Secret } from '../../models/secrets/secret.js';
 import type { DeclaredTool } from '../../tools/define/define-tool.js';
 
@@ -55,6 +56,8 @@ export interface AgentDeclaration {
   readonly environment?: EnvironmentDeclaration;
   /** What stands between the model and the environment: its tools, and what it is shown. See docs/containers/scaffolds.md. */
   readonly scaffold?: AgentScaffold;
+  /** Bounds of the tools that declare none, of every agent that its runs come to: `{ maxOutputBytes: 10_000_000 }`. */
+  readonly plainTools?: PlainTools;
   /** Rules for the tools of MCP servers, by the name of the server in capabilities. */
   readonly mcp?: { readonly [server: string]: McpRules };
 }

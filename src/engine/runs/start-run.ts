@@ -111,7 +111,7 @@ export async function startRun(
   caller: Caller,
   idempotencyKey?: string,
 ): Promise<RunView> {
-  const parsed = startRunShape.safeParse(request);
+  const parsed = startRunShape.safeParse({ ...request, input: itemsOf(request.input) });
   if (!parsed.success) throw invalidRequest(fieldErrorsOf(parsed.error));
   const agent = agentNamed(context, parsed.data.agent, '/agent');
   const asked = toJson(parsed.data.input);
@@ -141,6 +141,16 @@ export async function startRun(
   stepContext.queue.wake();
   stepContext.metrics.runStarted(agent.name);
   return runViewOf(row, []);
+}
+
+/** Items as the SDK makes them have members that are undefined. What JSON cannot carry is refused with the rest. */
+function itemsOf(input: StartRun['input']): unknown {
+  if (!Array.isArray(input)) return input;
+  try {
+    return toJson(input);
+  } catch {
+    return input;
+  }
 }
 
 export const newRunId = ({ stepContext }: Pick<EngineContext, 'stepContext'>): string =>

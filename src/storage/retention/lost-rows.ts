@@ -2,7 +2,7 @@ import type { Knex } from 'knex';
 import { HoldfastError } from '../../core/errors/errors.js';
 import type { Loss, LossEntry } from '../../core/evidence/log-entry.js';
 import { sha256 } from '../../core/json.js';
-import { callOutcome } from '../../core/log/event.js';
+import { callOutcome } from '../../core/log/call-outcome.js';
 import type { LostCall, LostDecision } from '../../core/log/repair.js';
 import { appendEntries, entryRows, lockLog } from '../evidence/log-rows.js';
 

@@ -4,7 +4,7 @@ import type { Settlement } from '../../core/interruptions/settlement.js';
 import { type AllowedElsewhere, allowedElsewhere } from '../../core/interruptions/standing.js';
 import { type CallWait, callWait } from '../../core/interruptions/wait.js';
 import { canonical, type JsonValue } from '../../core/json.js';
-import { type CallOutcome, callOutcome } from '../../core/log/event.js';
+import { type CallOutcome, callOutcome } from '../../core/log/call-outcome.js';
 import type { Effect } from '../../core/tools/tool.js';
 
 interface CallRow {

@@ -5,6 +5,7 @@ import { type JsonValue, toJson } from '../../core/json.js';
 import type { IsolatedToolDeclaration, ToolDeclaration, ToolSpec } from '../../core/tools/tool.js';
 import { isolatedPool } from '../isolated/isolated-pool.js';
 import { executePlainly } from './plain-execution.js';
+import { plainOutput } from './plain-output.js';
 import { parseArguments, problemOf } from './schema-parse.js';
 import { assertDeclaration, invalidTool } from './tool-declaration.js';
 import { instrumentTool } from './watched-tool.js';
@@ -174,7 +175,7 @@ function undeclared(tool: PlainTool, name: string): ToolSpec {
     onFailure: 'tell',
     onUnknownEffect: 'ask',
     parse: (args) => ({ ok: true, input: args }),
-    parseOutput: asJson,
+    parseOutput: plainOutput,
     capabilitiesOf: () => [`tool:call:${name}`],
     approvalOf: () => null,
     probe: null,

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { parseRequest } from '../../core/grants/capability-text.js';
 import { LONGEST_MS } from '../../core/interruptions/wait.js';
-import type { IsolatedToolDeclaration, ToolDeclaration } from '../../core/tools/tool.js';
+import { type IsolatedToolDeclaration, MOST_OUTPUT_BYTES, type ToolDeclaration } from '../../core/tools/tool.js';
 
 const anyFunction = z.custom<(...args: never) => unknown>((value) => typeof value === 'function', 'must be a function');
 /** What a body has that works in this process, and what one has that works apart. */
@@ -34,11 +34,7 @@ const declaration = z
     effect: z.enum(['pure', 'idempotent', 'unsafe']).optional(),
     deterministic: z.boolean().optional(),
     timeoutMs: milliseconds.max(3_600_000).optional(),
-    maxOutputBytes: z
-      .int()
-      .min(1)
-      .max(64 * 1024 * 1024)
-      .optional(),
+    maxOutputBytes: z.int().min(1).max(MOST_OUTPUT_BYTES).optional(),
     approval: z.union([z.boolean(), z.string().min(1).max(8192), anyFunction]).optional(),
     approvals: z.int().min(1).max(20).optional(),
     separateRequester: z.boolean().optional(),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { CallOutcome } from '../../../src/core/log/event.js';
+import type { CallOutcome } from '../../../src/core/log/call-outcome.js';
 import { type CallFacts, callDigest, judgeCall, unknownEffectText } from '../../../src/core/runs/call.js';
 
 const DONE: CallOutcome = { type: 'output', output: 1 };
