@@ -42,6 +42,7 @@ const services: CliServices = {
     holdfast: await import('./index.js'),
     'holdfast/demo': await import('./demo/config.js'),
     'holdfast/models': await import('./library/models.js'),
+    'holdfast/sdk': await import('./library/sdk.js'),
     'holdfast/testing': await import('./library/testing.js'),
     'holdfast/tools': await import('./library/tools.js'),
   }),

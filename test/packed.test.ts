@@ -117,6 +117,15 @@ describe.runIf(SLOW)('an application that installs the tarball', () => {
     expect(await node('node_modules/holdfast/dist/src/main.js', '--version')).toMatch(/0\.1\.0/);
   });
 
+  test('runs an agent of holdfast/sdk by require', async () => {
+    const requires = PROGRAM.replaceAll(/import (\{.*\}) from ('.*');/g, 'const $1 = require($2);').replace(
+      '@openai/agents',
+      'holdfast/sdk',
+    );
+    writeFileSync(join(app, 'run.cjs'), `(async () => {${requires}})();`);
+    expect(await node('run.cjs')).toBe('completed: 42\n');
+  });
+
   test('runs an agent', async () => {
     writeFileSync(join(app, 'run.mjs'), PROGRAM);
     expect(await node('run.mjs')).toBe('completed: 42\n');

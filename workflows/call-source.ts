@@ -5,6 +5,7 @@ import type { JsonValue } from '../src/core/json.js';
 import type { CallOutcome } from '../src/core/log/call-outcome.js';
 import type { EventData, EventDraft } from '../src/core/log/event.js';
 import type { RecordedSegment } from '../src/core/log/recording.js';
+import type { ContextNote } from '../src/core/runs/run-context.js';
 import type { McpChange } from '../src/core/tools/mcp.js';
 import type { ModelResult } from '../steps/calls/call-model.js';
 import type { ToolResult } from '../steps/calls/call-tool.js';
@@ -69,6 +70,8 @@ export interface CallSource {
   result(callId: string): ToolResult | null;
   /** Executes a call in place of its step; null: the source does not. Resolves to null if nothing came of it. */
   executes(call: RepeatableCall): Promise<ToolResult | null> | null;
+  /** The context of the run at the recorded end of the segment; null: the log has none. */
+  readonly context: ContextNote | null;
   /** Takes note of a call that got its recorded end. */
   answered(call: RepeatableCall, result: ToolResult): void;
   /** The recorded outcome of a call whose work is executed again; null: there is none. */
@@ -121,6 +124,7 @@ class LiveSource implements CallSource {
   readonly divergence = null;
   readonly isOver = true;
   readonly trip = null;
+  readonly context = null;
 
   accepts = (): boolean => true;
   stepMode = (): StepMode => 'durable';

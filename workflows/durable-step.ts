@@ -2,6 +2,7 @@ import { DBOS, DBOSWorkflowConflictError } from '@dbos-inc/dbos-sdk';
 import { ModelBehaviorError, UserError } from '@openai/agents';
 import { HoldfastError, isErrorCode } from '../src/core/errors/errors.js';
 import { type JsonValue, toJson } from '../src/core/json.js';
+import type { ContextNote } from '../src/core/runs/run-context.js';
 import { catchingLate } from '../steps/calls/late-throws.js';
 import { assertLeased, LostExecutionError } from '../steps/context.js';
 import { isTransient } from '../steps/database-retry.js';
@@ -44,8 +45,13 @@ export async function durableStep<T>(scope: SegmentContext, name: string, work: 
 }
 
 type Answer =
-  | { readonly type: 'answered'; readonly value: JsonValue }
-  | { readonly type: 'threw'; readonly name: string; readonly message: string; readonly code?: string };
+  | ({ readonly type: 'answered'; readonly value: JsonValue } & Note)
+  | ({ readonly type: 'threw'; readonly name: string; readonly message: string; readonly code?: string } & Note);
+
+/** What the callback made of the context of the run; absent: nothing. */
+interface Note {
+  readonly context?: ContextNote;
+}
 
 /**
  * Runs a callback of the user as one step, so that a replay hears the same answer. What it answers is kept as JSON; what it
@@ -63,17 +69,24 @@ export async function callbackStep(
   const code = { what: `the callback ${name}`, runId: scope.run.id, tool: null, callId: null };
   const answer = async (): Promise<Answer> => {
     try {
-      return { type: 'answered', value: toJson(await catchingLate(code, callback)) };
+      const value = toJson(await catchingLate(code, callback));
+      return { type: 'answered', value, ...noteOf(scope) };
     } catch (error) {
       const { name: kind, message } = error instanceof Error ? error : new Error(String(error));
       const code = error instanceof HoldfastError ? { code: error.code } : {};
-      return { type: 'threw', name: kind, message: message.slice(0, 4096).toWellFormed(), ...code };
+      return { type: 'threw', name: kind, message: message.slice(0, 4096).toWellFormed(), ...code, ...noteOf(scope) };
     }
   };
   const isInPlace = scope.source.stepMode(name, true) === 'in_place';
   const heard = isInPlace ? await inStep(answer) : await durableStep(scope, name, answer);
+  scope.context.apply(heard.context);
   if (heard.type === 'threw') throw errorOf(heard);
   return heard.value;
+}
+
+function noteOf(scope: SegmentContext): Note {
+  const context = scope.context.take();
+  return context === null ? {} : { context };
 }
 
 function errorOf({ name, message, code }: Extract<Answer, { type: 'threw' }>): Error {

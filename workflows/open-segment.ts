@@ -5,6 +5,7 @@ import type { Deltas } from '../src/core/log/delta.js';
 import { SUSPECT_AFTER } from '../src/core/queue/worker.js';
 import { taskTypeIn } from '../src/core/routing/route-need.js';
 import { NO_USAGE } from '../src/core/runs/run.js';
+import { LiveContext } from '../src/core/runs/run-context.js';
 import type { RunTask } from '../src/core/tasks/resolve-task.js';
 import type { crashesOf } from '../src/storage/dbos/takeover.js';
 import { grantsOf, inputOf, limitsOf, metadataOf, type RunRow } from '../src/storage/runs/run-row.js';
@@ -25,6 +26,8 @@ export interface RunnableAgent extends StartableAgent {
   readonly separateRequester: RunFacts['separateRequester'];
   readonly stream: boolean;
   readonly plainTools: RunFacts['plainTools'];
+  /** Null: it declares no context. */
+  readonly context: object | null;
   readonly mcp: RunFacts['mcp'];
   readonly environment: RunFacts['environment'];
   readonly scaffold: RunFacts['scaffold'];
@@ -83,6 +86,7 @@ export const runFacts = (options: Workplace, run: RunRow, task: RunTask | null =
   model: run.model,
   rebuilt: run.rebuilt_segment,
   plainTools: options.agents.get(run.agent)?.plainTools ?? {},
+  takesContext: (options.agents.get(run.agent)?.context ?? null) !== null,
   mcp: options.agents.get(run.agent)?.mcp ?? {},
   scaffold: options.agents.get(run.agent)?.scaffold ?? null,
   environment: task?.environment ?? options.agents.get(run.agent)?.environment ?? null,
@@ -161,7 +165,7 @@ export function newSegmentContext(seed: SegmentInput): SegmentContext {
   const siblings = new AbortController();
   return {
     ...{ ...seed, ...newLoop(null), chosen: null, turnsInSegment: 0, stop: null, broken: null, verified: null },
-    ...{ usage: NO_USAGE },
+    ...{ usage: NO_USAGE, context: new LiveContext(seed.run.agent) },
     ...{ siblings, callSignal: AbortSignal.any([seed.signal, siblings.signal]) },
     ...{ authorizedCalls: new Map(), results: new Map(), outcomes: new Map(), waits: [], applied: new Set() },
   };

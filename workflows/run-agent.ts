@@ -13,16 +13,20 @@ import { itemsOfInput } from '../src/core/agents/session.js';
 import { type ErrorCode, HoldfastError } from '../src/core/errors/errors.js';
 import { toJson } from '../src/core/json.js';
 import type { EventData } from '../src/core/log/event.js';
+import { givenContextIn } from '../src/core/log/recording.js';
 import type { Ending } from '../src/core/runs/ending.js';
 import { withoutKnownSecrets } from '../src/models/secrets/known-secrets.js';
 import { breathe } from '../src/storage/database/timing.js';
+import { readEvent } from '../src/storage/log/read-events.js';
 import { prepareEnvironment } from '../steps/containers/prepare-environment.js';
+import { withDatabaseRetry } from '../steps/database-retry.js';
 import { durableStep } from './durable-step.js';
 import { restoreOutput } from './model-turn/trim-history.js';
 import type { RunnableAgent, Workplace } from './open-segment.js';
 import { storedState } from './resume/rebuild-state.js';
 import { resumeState } from './resume/resume-state.js';
 import { stateText } from './resume/state-text.js';
+import { runContextOf } from './sdk/sdk-internals.js';
 import { type RunFacts, type SegmentContext, stopFromHalt } from './segment-context.js';
 import { waitForApprovals } from './tool-calls/approvals.js';
 import { verifyRun } from './verification/verify-run.js';
@@ -62,25 +66,39 @@ function agentOf(options: Workplace, scope: SegmentContext): RunnableAgent {
 }
 
 async function stateOf(options: Workplace, scope: SegmentContext, agent: Agent): Promise<RunState<unknown, Agent>> {
+  if (scope.run.takesContext) await beginContext(scope);
   if (scope.first === 0) {
     const input = scope.run.input as string | ConstructorParameters<typeof RunState>[1];
-    scope.state = new RunState<unknown, Agent>(new RunContext<unknown>(), input, agent, null);
+    scope.state = new RunState<unknown, Agent>(new RunContext<unknown>(scope.context.value), input, agent, null);
     return scope.state;
   }
   const snapshot = await storedState(scope, agent, (past) => runAgent(options, past));
   return resumeState(scope, agent, snapshot);
 }
 
+/** The log has the context: it never changes, so that a replay reads the same. */
+async function beginContext({ ctx, run, context }: SegmentContext): Promise<void> {
+  const given =
+    run.givenContext === undefined
+      ? givenContextIn([(await withDatabaseRetry(() => readEvent(ctx.knex, run.id, 1))) ?? { data: null }])
+      : run.givenContext;
+  if (given !== null) context.begin(given);
+}
+
 async function outcomeOf(scope: SegmentContext, state: RunState<unknown, Agent>): Promise<Ending> {
   const { stop, waits } = scope;
   if (stop !== null && stop.type !== 'wait' && stop.type !== 'cut') return stop;
+  scope.context.apply(scope.source.context ?? scope.context.take());
+  runContextOf(state).context = scope.context.kept;
+  const { changed } = scope.context;
+  const context = changed === null ? {} : { context: changed };
   // A long run has a long text: others have their turn before and after.
   await breathe();
   const text = stateText(state, scope.suspended);
   await breathe();
   return stop === null || stop.type === 'wait'
-    ? { type: 'paused', waits, state: text, carried: carriedOf(scope) }
-    : { type: 'cut', state: text };
+    ? { type: 'paused', waits, state: text, carried: carriedOf(scope), ...context }
+    : { type: 'cut', state: text, ...context };
 }
 
 /** What was decided and could not be applied, because something waits again: the next segment applies it. */

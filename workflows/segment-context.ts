@@ -6,12 +6,13 @@ import { HoldfastError } from '../src/core/errors/errors.js';
 import type { GrantSet } from '../src/core/grants/grants.js';
 import type { WaitDecision } from '../src/core/interruptions/settlement.js';
 import type { AllowedElsewhere, Standing } from '../src/core/interruptions/standing.js';
-import type { JsonValue } from '../src/core/json.js';
+import type { JsonObject, JsonValue } from '../src/core/json.js';
 import type { CallOutcome } from '../src/core/log/call-outcome.js';
 import type { Deltas } from '../src/core/log/delta.js';
 import type { EventData } from '../src/core/log/event.js';
 import type { Ending, Wait } from '../src/core/runs/ending.js';
 import type { RunLimits, Usage } from '../src/core/runs/run.js';
+import type { LiveContext } from '../src/core/runs/run-context.js';
 import type { RunTask } from '../src/core/tasks/resolve-task.js';
 import type { McpRules } from '../src/core/tools/mcp.js';
 import type { PlainTools, ToolSpec } from '../src/core/tools/tool.js';
@@ -46,6 +47,10 @@ export interface RunFacts {
   readonly rebuilt: number | null;
   /** What the agent says of tools that declare nothing. */
   readonly plainTools: PlainTools;
+  /** Whether its agent declares a context. */
+  readonly takesContext: boolean;
+  /** The context that the run was given, where its log was read; null: none. */
+  readonly givenContext?: JsonObject | null;
   /** What the agent says of MCP servers, by the name of the server in capabilities. */
   readonly mcp: { readonly [server: string]: McpRules };
   /** Where commands of its calls execute; null: nowhere. */
@@ -182,6 +187,8 @@ export interface SegmentContext extends AgentLoop {
   readonly waits: Wait[];
   /** What was decided before the segment began. */
   readonly settled: readonly SettledInterruption[];
+  /** What code of the run gets as `RunContext.context`. */
+  readonly context: LiveContext;
   /** The interruptions of those that were applied; the next segment must apply the others. */
   readonly applied: Set<string>;
   turns: number;

@@ -5,6 +5,7 @@ import { type AllowedElsewhere, begunElsewhereText } from '../../src/core/interr
 import { type CallWait, isInterruption } from '../../src/core/interruptions/wait.js';
 import type { CallOutcome } from '../../src/core/log/call-outcome.js';
 import { BodyLost, EffectUnknown, judgeCall, unknownEffectText } from '../../src/core/runs/call.js';
+import type { ContextNote } from '../../src/core/runs/run-context.js';
 import { seededRandom } from '../../src/core/seeded-random.js';
 import type { BodyPlace, ProbeResult, ToolContext, ToolSpec } from '../../src/core/tools/tool.js';
 import { noEnvironment } from '../../src/core/tools/tool-environment.js';
@@ -48,7 +49,12 @@ export interface ToolCall {
   readonly keepWithStep: ((intent: CallIntent, outcome: CallOutcome) => CallOutcome) | null;
 }
 
-export type ToolResult =
+export type ToolResult = ToolEnd & {
+  /** What the call made of the context of the run; absent: nothing. */
+  readonly context?: ContextNote;
+};
+
+type ToolEnd =
   /** `note`: what the scaffold of the agent said of it. `given`: digest of what the tool gave, where that is another outcome. */
   | { readonly type: 'settled'; readonly outcome: CallOutcome; readonly note?: StepNote; readonly given?: string }
   /** A guardrail ends the run by what the call gave. */

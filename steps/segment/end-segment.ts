@@ -138,7 +138,7 @@ const OUTCOMES: {
           key: `${end.segment}:cut`,
           parentKey: end.parentKey,
           kind: 'segment.cut',
-          data: { segment: end.segment, turns: end.turns, state: sha256(end.ending.state) },
+          data: { segment: end.segment, turns: end.turns, state: sha256(end.ending.state), ...contextIn(end.ending) },
         },
       ],
       change: { status: 'queued', segment: next },
@@ -158,13 +158,15 @@ const OUTCOMES: {
           key: `${end.segment}:paused`,
           parentKey: requested.at(-1)?.key ?? end.parentKey,
           kind: 'run.paused',
-          data: { segment: end.segment, interruptions: ids, state: sha256(end.ending.state) },
+          data: { segment: end.segment, interruptions: ids, state: sha256(end.ending.state), ...contextIn(end.ending) },
         },
       ],
       change: { status: 'paused', segment: next },
     };
   },
 };
+
+const contextIn = ({ context }: EndingWith<'paused' | 'cut'>['ending']) => (context === undefined ? {} : { context });
 
 const saveState = (
   trx: Knex.Transaction,

@@ -29,6 +29,7 @@ it.runIf(SLOW)('they compile against the types that are built', () => {
     holdfast: [`${up}/dist/src/index.d.ts`],
     'holdfast/demo': [`${up}/dist/src/demo/config.d.ts`],
     'holdfast/models': [`${up}/dist/src/library/models.d.ts`],
+    'holdfast/sdk': [`${up}/dist/src/library/sdk.d.ts`],
     'holdfast/testing': [`${up}/dist/src/library/testing.d.ts`],
     'holdfast/tools': [`${up}/dist/src/library/tools.d.ts`],
   };

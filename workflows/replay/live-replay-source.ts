@@ -28,7 +28,7 @@ export interface LiveOptions {
 
 /** The segment that all of a live replay is: it begins with the input of the run, and is not cut. */
 export const ONE_SEGMENT: RecordedSegment = {
-  ...{ segment: 0, first: 0, decisions: [], ending: null, events: new Map() },
+  ...{ segment: 0, first: 0, decisions: [], ending: null, context: null, events: new Map() },
   ...{ answers: new Map(), calls: new Map(), failures: new Map() },
 };
 

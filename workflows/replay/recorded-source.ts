@@ -7,6 +7,7 @@ import { canonical, type JsonObject, type JsonValue } from '../../src/core/json.
 import type { CallOutcome } from '../../src/core/log/call-outcome.js';
 import type { EventData, EventDraft } from '../../src/core/log/event.js';
 import { eventName, type RecordedSegment } from '../../src/core/log/recording.js';
+import type { ContextNote } from '../../src/core/runs/run-context.js';
 import type { McpChange } from '../../src/core/tools/mcp.js';
 import { breathe } from '../../src/storage/database/timing.js';
 import type { ModelResult } from '../../steps/calls/call-model.js';
@@ -142,6 +143,10 @@ export class RecordedSource implements CallSource {
 
   answered(_call: RepeatableCall, _result: ToolResult): void {
     // An execution that goes by the recording asks nothing more of it.
+  }
+
+  get context(): ContextNote | null {
+    return this.closed ? this.segment.context : null;
   }
 
   outcome(callId: string): CallOutcome | null {

@@ -2,7 +2,7 @@ import type { ModelProvider } from '@openai/agents';
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import { type JsonValue, sameJson } from '../../src/core/json.js';
 import type { EventData } from '../../src/core/log/event.js';
-import { areWhole, type RecordedSegment, segmentsOf } from '../../src/core/log/recording.js';
+import { areWhole, givenContextIn, type RecordedSegment, segmentsOf } from '../../src/core/log/recording.js';
 import { nanosOf, usdOf } from '../../src/core/money.js';
 import { type LiveReplay, otherwiseSaid, type ReplaySide, saidIn } from '../../src/core/replay/live-replay.js';
 import { namedValue } from '../../src/core/replay/replay.js';
@@ -53,7 +53,11 @@ export async function replayLive(
   const { limits, ...facts } = runFacts(workplace, run, task);
   const { budget: _budget, ...unbudgeted } = limits;
   const recorded: RecordedPlace = {
-    ...{ ...place, run: { ...facts, limits: unbudgeted, grants }, provider: durableProvider(place.provider) },
+    ...{
+      ...place,
+      run: { ...facts, limits: unbudgeted, grants, givenContext: givenContextIn(log) },
+      provider: durableProvider(place.provider),
+    },
     ...{ execution: 'replay', gate: NO_GATE, earlier: new EarlierCalls(null) },
   };
   const { maxDurationMs } = limits;

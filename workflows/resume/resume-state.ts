@@ -9,6 +9,7 @@ import { findReachableAgent } from '../../src/tools/define/reachable-agents.js';
 import type { SettledInterruption } from '../../steps/segment/begin-segment.js';
 import { applyBudgetDecisions } from '../model-turn/model-budgets.js';
 import { finishedItemCount, trimmedHistory } from '../model-turn/trim-history.js';
+import { runContextOf } from '../sdk/sdk-internals.js';
 import { offeredTool, wrappedTools } from '../sdk/wrap-tool.js';
 import type { AuthorizedCall, SegmentContext } from '../segment-context.js';
 import { authorizeCall, withGuardrails } from '../tool-calls/authorize-calls.js';
@@ -29,6 +30,9 @@ async function load(scope: SegmentContext, agent: Agent, saved: string | ReadSta
   return orUnreadable(agent, async () => {
     const read = typeof saved === 'string' ? await readState(saved) : saved;
     const state = await stateOfText(agent, read, scope.parentCall === null);
+    const context = runContextOf(state);
+    if (scope.parentCall === null) scope.context.adopt(context.context);
+    context.context = scope.context.value;
     scope.state = state;
     scope.seenItems = seenIn(scope, state);
     return state;

@@ -22,6 +22,7 @@ type Check = (value: unknown) => boolean;
 /** The private fields of `RunState`, with what we rely on in a state that has not run. */
 const RUN_STATE_FIELDS = new Map<keyof State, Check>([
   ['_currentAgent', (value) => typeof value === 'object' && value !== null],
+  ['_context', (value) => value instanceof RunContext],
   ['_originalInput', (value) => value === 'input'],
   ['_generatedItems', Array.isArray],
   ['_modelResponses', Array.isArray],
@@ -44,6 +45,9 @@ export function assertRunStateFields(
     );
   }
 }
+
+/** What code gets of the run that a state is of. */
+export const runContextOf = (state: State): RunContext<unknown> => state._context;
 
 /** The agent that works, after handoffs. */
 export const workingAgent = (state: State): Agent => state._currentAgent;

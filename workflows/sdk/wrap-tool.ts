@@ -3,10 +3,11 @@ import type { ToolSpec } from '../../src/core/tools/tool.js';
 import { isDeclared, namespaceOf, toolSpecOf } from '../../src/tools/define/define-tool.js';
 import { instrumentTool } from '../../src/tools/define/watched-tool.js';
 import { mcpToolSpec } from '../../src/tools/mcp/mcp-tool.js';
-import type { SegmentContext, WrappedTool } from '../segment-context.js';
+import { currentSegment, type SegmentContext, type WrappedTool } from '../segment-context.js';
 import { isAgentTool } from '../tool-calls/agent-tool.js';
 import { mcpSourceOf, rulesOf } from '../tool-calls/mcp-tools.js';
 import { awaitResult } from '../tool-calls/run-calls.js';
+import { runContextOf } from './sdk-internals.js';
 
 const wrappersByParameters = new WeakMap<object, WrappedTool>();
 /** Tools of MCP servers are made again whenever they are asked for: what no one uses any more is let go. */
@@ -57,7 +58,9 @@ function specOf(scope: SegmentContext, tool: FunctionTool): ToolSpec {
 
 /** The guarded function tools of an agent. Only inside a segment. */
 export async function wrappedTools(agent: Agent): Promise<readonly OfferedTool[]> {
-  const tools = await agent.getAllTools(new RunContext<unknown>());
+  const scope = currentSegment();
+  const state = typeof scope === 'object' ? scope.state : null;
+  const tools = await agent.getAllTools(state === null ? new RunContext<unknown>() : runContextOf(state));
   return tools.flatMap((tool): OfferedTool[] => {
     const wrapped = tool.type === 'function' ? wrappedToolOf(tool.parameters) : undefined;
     if (tool.type !== 'function' || wrapped === undefined) return [];

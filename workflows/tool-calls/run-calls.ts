@@ -5,6 +5,7 @@ import { type CallWait, memoDigest, waitText } from '../../src/core/interruption
 import { digestOf } from '../../src/core/json.js';
 import type { CallOutcome } from '../../src/core/log/call-outcome.js';
 import type { Wait } from '../../src/core/runs/ending.js';
+import type { ContextChange } from '../../src/core/runs/run-context.js';
 import { type CallIntent, outcomeOf, rowOf } from '../../src/storage/runs/calls.js';
 import { callTool, executionKey, SIBLING_FAILED, type ToolResult } from '../../steps/calls/call-tool.js';
 import { durableStep } from '../durable-step.js';
@@ -84,6 +85,7 @@ async function runTool(scope: SegmentContext, authorized: AuthorizedCall): Promi
   const asked = { callId, agent, spec, input, require: requirementOf(scope, authorized) };
   const recorded = scope.source.result(callId);
   if (recorded !== null) {
+    applyContext(scope, recorded);
     if (!isShaped(scope, authorized)) scope.source.answered(asked, recorded);
     return recorded;
   }
@@ -131,9 +133,23 @@ async function runTool(scope: SegmentContext, authorized: AuthorizedCall): Promi
     const result = await callTool(scope.ctx, call, scope.callSignal, () => scope.log.flush());
     // By this error DBOS records nothing, neither of the step nor of the workflow: both are the newer process's to end.
     if (result.type === 'superseded') throw new DBOSWorkflowConflictError(DBOS.workflowID ?? scope.run.id);
-    return withGiven(result, shaped(scope, authorized, await afterOutputGuardrails(scope, authorized, result)));
+    const end = withGiven(result, shaped(scope, authorized, await afterOutputGuardrails(scope, authorized, result)));
+    const context = scope.context.take();
+    return context === null ? end : { ...end, context };
   };
-  return durableStep(scope, step, execute);
+  const ended = await durableStep(scope, step, execute);
+  applyContext(scope, ended);
+  return ended;
+}
+
+/** What a call made of the context is there for what comes after it. A context that cannot be kept ends the run. */
+function applyContext(scope: SegmentContext, { context }: ToolResult): void {
+  try {
+    scope.context.apply(context);
+  } catch (error) {
+    if (!(error instanceof HoldfastError)) throw error;
+    scope.stop ??= { type: 'failed', error: error.view() };
+  }
 }
 
 /** The row of a call has what its tool gave: where a guardrail or scaffold replaced that, the log has its digest. */
@@ -161,7 +177,7 @@ function logEnded(scope: SegmentContext): void {
     const tool = authorized.wrapped.spec.name;
     if (result.type === 'settled' || result.type === 'tripped') {
       const note = result.type === 'settled' && result.note ? { step: result.note } : {};
-      const replaced = result.given === undefined ? {} : { given: result.given };
+      const replaced = { ...(result.given === undefined ? {} : { given: result.given }), ...contextIn(result) };
       scope.log.add('call.finished', { callId, tool, outcome: result.outcome, ...note, ...replaced }, startedKey);
     }
     const error = endOfRun(scope, authorized, result);
@@ -191,6 +207,10 @@ function logEnded(scope: SegmentContext): void {
     }
   }
 }
+
+/** The context that a call has left, as the log has it. */
+const contextIn = (result: Result): { readonly context?: ContextChange } =>
+  'context' in result && result.context !== undefined && 'value' in result.context ? { context: result.context } : {};
 
 function waitOf(authorized: AuthorizedCall, wait: CallWait, parentKey: string): Wait {
   const { callId, agent, arguments: args, digest, wrapped } = authorized;

@@ -26,6 +26,18 @@ export const MODEL_ERRORS = {
     'The content filter of the provider withheld an answer',
     'Read the answer in the log; change what is asked, or the model.',
   ),
+  context_missing: row(
+    422,
+    'stop',
+    'Code of the agent reads a context that the run does not have',
+    'Start the run with `context`; its agent must declare it (defineAgent({ context })).',
+  ),
+  context_invalid: row(
+    422,
+    'stop',
+    'Code of the agent put something into the context that cannot be kept',
+    'Keep JSON of at most 256 KiB in RunContext.context; the detail says what was found.',
+  ),
   model_unknown: row(
     400,
     'stop',

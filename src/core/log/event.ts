@@ -11,6 +11,7 @@ import { waitSpec } from '../interruptions/wait.js';
 import { jsonObject, jsonValue } from '../json.js';
 import { route } from '../routing/route.js';
 import { errorView, runLimits, usage } from '../runs/run.js';
+import { contextChange } from '../runs/run-context.js';
 import { taskVerified } from '../tasks/task-reward.js';
 import { CALL_EFFECTS, callOutcome } from './call-outcome.js';
 
@@ -40,6 +41,10 @@ const keptState = z
   .exactOptional()
   .describe('SHA-256 of the stored state that the next segment resumes from. Absent in logs of older builds.');
 
+const endContext = contextChange
+  .exactOptional()
+  .describe('The [context](agents/context.md) of the run at the end of the segment, only if the segment changed it.');
+
 const DATA = {
   'run.created': z.object({
     agent: z.string().describe('Name of the agent.'),
@@ -50,6 +55,7 @@ const DATA = {
     policyVersion: z.string().describe('SHA-256 over the grants.'),
     limits: runLimits.describe('Limits of turns, tokens, time and money.'),
     metadata: jsonObject.describe('Metadata of the request.'),
+    context: jsonObject.exactOptional().describe('The [context](agents/context.md) that the run was given, if any.'),
     requestedBy: z
       .array(z.string())
       .exactOptional()
@@ -219,6 +225,11 @@ const DATA = {
     step: stepNote
       .exactOptional()
       .describe('Only if a scaffold shaped the outcome: `{actionTaken, reward, done, info}`.'),
+    context: contextChange
+      .exactOptional()
+      .describe(
+        'The [context](agents/context.md) of the run after the call, only if it changed. The highest `version` counts.',
+      ),
     given: z
       .string()
       .exactOptional()
@@ -301,11 +312,13 @@ const DATA = {
     segment: z.int().describe('Number of the segment.'),
     interruptions: z.array(z.string()).describe('Ids of the interruptions that the run waits for.'),
     state: keptState,
+    context: endContext,
   }),
   'segment.cut': z.object({
     segment: z.int().describe('Number of the segment.'),
     turns: z.int().describe('Turns of the run so far.'),
     state: keptState,
+    context: endContext,
   }),
   'segment.rebuilt': z.object({
     segment: z

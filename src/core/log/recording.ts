@@ -2,6 +2,7 @@ import type { StepNote } from '../agents/scaffold-step.js';
 import type { StartedChild } from '../agents/sub-agent.js';
 import { HoldfastError } from '../errors/errors.js';
 import type { JsonObject, JsonValue } from '../json.js';
+import type { ContextNote } from '../runs/run-context.js';
 import type { CallOutcome } from './call-outcome.js';
 import { EVENT_DATA, type EventData, type EventDraft, type EventKind } from './event.js';
 
@@ -17,9 +18,20 @@ export interface KeyedEvent {
 
 /** How a call of a segment ended, as the log says. */
 export type RecordedCall =
-  | { readonly type: 'settled'; readonly outcome: CallOutcome; readonly note?: StepNote; readonly given?: string }
+  | {
+      readonly type: 'settled';
+      readonly outcome: CallOutcome;
+      readonly note?: StepNote;
+      readonly given?: string;
+      readonly context?: ContextNote;
+    }
   /** A guardrail of its tool ended the run. */
-  | { readonly type: 'tripped'; readonly outcome: Extract<CallOutcome, { type: 'error' }>; readonly given?: string }
+  | {
+      readonly type: 'tripped';
+      readonly outcome: Extract<CallOutcome, { type: 'error' }>;
+      readonly given?: string;
+      readonly context?: ContextNote;
+    }
   | { readonly type: 'unknown'; readonly text: string }
   /** It was begun, and its segment ended to wait for what it asked for. */
   | { readonly type: 'waits'; readonly child: StartedChild | null };
@@ -40,6 +52,8 @@ export interface RecordedSegment {
   readonly events: ReadonlyMap<string, EventDraft>;
   /** Null: it has not ended, or the run has ended with it. */
   readonly ending: 'paused' | 'cut' | null;
+  /** The context of the run at its end; null: the segment did not change it. */
+  readonly context: ContextNote | null;
 }
 
 const isKind = (kind: string): kind is EventKind => Object.hasOwn(EVENT_DATA, kind);
@@ -61,6 +75,10 @@ export function draftOf(event: KeyedEvent): EventDraft {
   const why = event.data === null ? 'its payload was erased' : `this build does not know its kind or shape (${kind})`;
   throw new HoldfastError('state_unreadable', `Event ${event.seq} cannot be replayed: ${why}.`);
 }
+
+/** The context that a run was given, as the first event of its log says; null: none. */
+export const givenContextIn = ([created]: readonly Pick<KeyedEvent, 'data'>[]): JsonObject | null =>
+  EVENT_DATA['run.created'].safeParse(created?.data).data?.context ?? null;
 
 /** Whether it can be read; then `draftOf` costs nothing any more. */
 export function isReadable(event: KeyedEvent): boolean {
@@ -116,8 +134,8 @@ export function segmentsOf(events: readonly KeyedEvent[]): RecordedSegment[] {
 export const areWhole = (segments: readonly RecordedSegment[]): boolean =>
   segments.every(({ first }, index) => first === (segments[index - 1]?.segment ?? -1) + 1);
 
-function endOf({ outcome, step, given }: EventData<'call.finished'>): RecordedCall {
-  const replaced = given === undefined ? {} : { given };
+function endOf({ outcome, step, given, context }: EventData<'call.finished'>): RecordedCall {
+  const replaced = { ...(given === undefined ? {} : { given }), ...(context && { context }) };
   return outcome.type === 'error' && outcome.code === 'guardrail_tripped'
     ? { type: 'tripped', outcome, ...replaced }
     : { type: 'settled', outcome, ...(step && { note: step }), ...replaced };
@@ -132,10 +150,12 @@ function segmentOf(segment: number, drafts: readonly EventDraft[]): RecordedSegm
   let first = segment;
   let decisions: readonly string[] = [];
   let ending: RecordedSegment['ending'] = null;
+  let context: ContextNote | null = null;
   for (const draft of drafts) {
     if (draft.kind === 'run.paused') ending = 'paused';
     else if (draft.kind === 'segment.cut') ending = 'cut';
     else events.set(draft.key, draft);
+    if (draft.kind === 'run.paused' || draft.kind === 'segment.cut') context = draft.data.context ?? null;
     if (draft.kind === 'segment.started') ({ segment: first, decisions } = draft.data);
     if (draft.kind === 'model.responded') answers.set(draft.data.turn, draft.data);
     if (draft.kind === 'model.failed') failures.set(draft.data.turn, draft.data);
@@ -150,5 +170,5 @@ function segmentOf(segment: number, drafts: readonly EventDraft[]): RecordedSegm
     if (ending === 'paused' && kind === 'call.started' && !calls.has(data.callId))
       calls.set(data.callId, { type: 'waits', child: children.get(data.callId) ?? null });
   }
-  return { segment, first, decisions, answers, failures, calls, events, ending };
+  return { segment, first, decisions, answers, failures, calls, events, ending, context };
 }

@@ -2,6 +2,7 @@ import type { ErrorView } from '../errors/errors.js';
 import type { InterruptionReason, InterruptionView } from '../interruptions/interruption.js';
 import type { PlacedWait } from '../interruptions/wait.js';
 import { digestOf, type JsonObject, type JsonValue } from '../json.js';
+import type { ContextChange } from './run-context.js';
 
 /** Something that a segment ends to wait for. */
 export interface Wait {
@@ -48,8 +49,10 @@ export type Ending =
       readonly state: string;
       /** Interruptions that are decided but could not be applied yet: they go with the run into its next segment. */
       readonly carried: readonly string[];
+      /** The context of the run, if the segment changed it. */
+      readonly context?: ContextChange;
     }
-  | { readonly type: 'cut'; readonly state: string };
+  | { readonly type: 'cut'; readonly state: string; readonly context?: ContextChange };
 
 /** The same wait of the same segment always has the same id, so that a replay asks for nothing new. */
 export const interruptionId = (runId: string, segment: number, wait: Wait): string =>

@@ -70,6 +70,11 @@ export const startRun = z
       .boolean()
       .optional()
       .describe('Whether its models answer in pieces, which the event stream shows live. Without: as the agent says.'),
+    context: jsonObject
+      .optional()
+      .describe(
+        'What tools and callbacks of the Agents SDK get as `RunContext.context`; 256 KiB at most. Its agent must declare it.',
+      ),
     metadata: jsonObject.optional().describe('Kept with the run as it is; 16 KiB at most.'),
     subjects: subjectNames.optional().describe('Whom the run is about: all of one of them can be erased.'),
   })

@@ -19,6 +19,7 @@ import { reachableAgents } from '../../tools/define/reachable-agents.js';
 import { subAgentOf } from '../../tools/define/sub-agent.js';
 import { agentScaffold, nameOfScaffold } from './agent-scaffold.js';
 import type { AgentDeclaration, EnvironmentDeclaration, HoldfastConfig } from './define.js';
+import { assertOwnAgent } from './foreign-agent.js';
 
 /**
  * What is kept of agents as they were when a run ran: all of them that can say something, and of functions that they are there. `tools`:
@@ -73,9 +74,12 @@ const subAgentIn = (tool: object): JsonObject => {
 /** The declared output as a JSON schema. */
 function outputOf({ outputType }: Agent): JsonValue {
   const declared: unknown = outputType;
-  if (!(declared instanceof z.ZodType)) return toJson(declared);
-  return toJson(z.toJSONSchema(declared, { unrepresentable: 'any' }));
+  return declared instanceof z.ZodType ? schemaOf(declared) : toJson(declared);
 }
+
+/** Of a schema of another zod nothing is read. */
+const schemaOf = (schema: z.ZodType): JsonValue =>
+  schema instanceof z.ZodType ? toJson(z.toJSONSchema(schema, { unrepresentable: 'any' })) : true;
 
 /** The environment of a declaration as values: of secrets only the names. */
 function plainEnvironment(declared: EnvironmentDeclaration | undefined): { readonly environment?: object } {
@@ -129,6 +133,8 @@ export interface RegisteredAgent {
   readonly separateRequester: readonly (boolean | undefined)[];
   /** No part of the definition: how an answer comes changes nothing of what a run does. */
   readonly stream: boolean;
+  /** What a context must be; null: its runs have none. */
+  readonly context: z.ZodType | null;
   readonly plainTools: PlainTools;
   readonly mcp: { readonly [server: string]: McpRules };
   /** Where commands of its runs execute; null: nowhere. */
@@ -148,7 +154,7 @@ const DEFAULT_MAX_TURNS = 100;
 export function registerAgents(config: HoldfastConfig): ReadonlyMap<string, RegisteredAgent> {
   const agents = new Map<string, RegisteredAgent>();
   for (const [index, entry] of config.agents.entries()) {
-    const registered = readably(index, () => register(entry instanceof Agent ? { agent: entry } : entry, config));
+    const registered = readably(index, () => register(isDeclaration(entry) ? entry : { agent: entry }, config));
     if (agents.has(registered.name))
       throw new HoldfastError('agent_invalid', `Two agents have the name ${registered.name}.`);
     agents.set(registered.name, registered);
@@ -156,6 +162,10 @@ export function registerAgents(config: HoldfastConfig): ReadonlyMap<string, Regi
   for (const { name, agent } of agents.values()) assertSubAgents(name, agent, agents);
   return agents;
 }
+
+/** A plain agent may be one of another copy of the SDK, which is named. */
+const isDeclaration = (entry: HoldfastConfig['agents'][number]): entry is AgentDeclaration =>
+  !(entry instanceof Agent) && !('getAllTools' in entry);
 
 /** An entry is the user's: a getter of it may throw. */
 function readably<T>(index: number, read: () => T): T {
@@ -169,6 +179,9 @@ function readably<T>(index: number, read: () => T): T {
 }
 
 const isLabel = (name: string): boolean => /[A-Za-z0-9_.-]/.test(name) && serverLabel(name) === name;
+
+const isSchema = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && 'safeParse' in value && typeof value.safeParse === 'function';
 
 const whole = z.int().min(1);
 const declarationShape = z.strictObject({
@@ -187,6 +200,7 @@ const declarationShape = z.strictObject({
   ...dispatchLimits.shape,
   environment: environmentSpec.optional(),
   scaffold: z.custom(() => true).optional(),
+  context: z.union([z.literal(true), z.custom<z.ZodType>(isSchema, 'must be true or a zod schema')]).optional(),
   plainTools: plainTools.optional(),
   mcp: z.record(z.string().refine(isLabel, 'is no name of a server as capabilities write it'), mcpRules).optional(),
 });
@@ -194,6 +208,8 @@ const declarationShape = z.strictObject({
 function register(declaration: AgentDeclaration, ofEngine: HoldfastConfig): RegisteredAgent {
   const { agent, version = '1', onDenied = 'stop', onTruncated = 'fail', stream = false } = declaration;
   const { mcp = {}, plainTools: ofPlain = {} } = declaration;
+  const context = declaration.context === true ? z.record(z.string(), z.unknown()) : (declaration.context ?? null);
+  assertOwnAgent(agent);
   if (!(agent instanceof Agent))
     throw new HoldfastError(
       'agent_invalid',
@@ -216,6 +232,7 @@ function register(declaration: AgentDeclaration, ofEngine: HoldfastConfig): Regi
     ...{ version, onDenied, limits, grants: grantsToJson(grants) },
     ...(declaration.onTruncated === undefined ? {} : { onTruncated }),
     ...(declaration.separateRequester === undefined ? {} : { separateRequester: declaration.separateRequester }),
+    ...(context === null ? {} : { context: schemaOf(context) }),
     ...(declaration.plainTools === undefined ? {} : { plainTools: toJson(ofPlain) }),
     ...(declaration.mcp === undefined ? {} : { mcp: toJson(mcp) }),
     ...(environment === null ? {} : { environment: toJson(environment.spec) }),
@@ -242,6 +259,7 @@ function register(declaration: AgentDeclaration, ofEngine: HoldfastConfig): Regi
       onDenied,
       onTruncated,
       stream,
+      context,
       plainTools: ofPlain,
       mcp,
       environment,

@@ -1,4 +1,5 @@
 import type { Agent, ModelProvider } from '@openai/agents';
+import type { z } from 'zod';
 import type { Scaffold } from '../../core/agents/scaffold.js';
 import type { BudgetsInput } from '../../core/budgets/budget.js';
 import type { ConfiguredPrice, PriceTable } from '../../core/budgets/price.js';
@@ -56,6 +57,8 @@ export interface AgentDeclaration {
   readonly environment?: EnvironmentDeclaration;
   /** What stands between the model and the environment: its tools, and what it is shown. See docs/containers/scaffolds.md. */
   readonly scaffold?: AgentScaffold;
+  /** Lets runs have a context, which code of the SDK gets as `RunContext.context`: `true`, or a schema of it. */
+  readonly context?: true | z.ZodType;
   /** Bounds of the tools that declare none, of every agent that its runs come to: `{ maxOutputBytes: 10_000_000 }`. */
   readonly plainTools?: PlainTools;
   /** Rules for the tools of MCP servers, by the name of the server in capabilities. */

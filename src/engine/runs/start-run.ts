@@ -9,6 +9,7 @@ import { type GrantSet, grantsToJson } from '../../core/grants/grants.js';
 import { narrowGrants } from '../../core/grants/grants-narrowing.js';
 import { canonical, digestOf, type JsonObject, type JsonValue, toJson } from '../../core/json.js';
 import { type RunLimits, type RunView, type StartRun, startRun as startRunShape } from '../../core/runs/run.js';
+import { contextOf } from '../../core/runs/run-context.js';
 import { createLog, extendLog } from '../../storage/log/events.js';
 import { assertNotErasing, insertSubjects } from '../../storage/retention/subjects.js';
 import { takeIdempotencyKey } from '../../storage/runs/idempotency.js';
@@ -27,6 +28,8 @@ export interface PlannedRun {
   readonly grants: GrantSet;
   readonly limits: RunLimits;
   readonly metadata: JsonObject;
+  /** What its code gets as context; undefined: none. */
+  readonly context?: JsonObject | undefined;
   readonly priority: number;
   readonly stream: boolean | null;
   readonly sessionId: string | null;
@@ -65,6 +68,7 @@ export async function writeRun(
   const data = {
     ...{ agent: name, agentVersion: version, agentHash: definitionHash, input, metadata },
     ...{ grants: grantsToJson(grants), policyVersion: grants.policyVersion, limits },
+    ...(run.context === undefined ? {} : { context: run.context }),
     pinned: { priority, stream, scaffold, taskId, timeLeftMs: null, ancestors: [] },
     requestedBy: [...run.requestedBy],
   };
@@ -124,6 +128,7 @@ export async function startRun(
     ...{ priority: parsed.data.priority ?? NEW_RUN_PRIORITY, stream: parsed.data.stream ?? null },
     ...{ sessionId: parsed.data.sessionId ?? null, subjects: parsed.data.subjects ?? [], taskId: null },
     requestedBy: [caller.actor],
+    context: contextOfStart(agent, parsed.data.context),
   };
   const fingerprint = digestOf(toJson(parsed.data));
   const key = { tenant: caller.tenant, operation: 'start_run', key: idempotencyKey, fingerprint, runId: id };
@@ -141,6 +146,20 @@ export async function startRun(
   stepContext.queue.wake();
   stepContext.metrics.runStarted(agent.name);
   return runViewOf(row, []);
+}
+
+/** The context as the agent declares it. Throws `invalid_request`. */
+function contextOfStart({ name, context }: RegisteredAgent, given: JsonObject | undefined): JsonObject | undefined {
+  if (context === null) {
+    if (given === undefined) return undefined;
+    const detail = `the agent ${name} declares no context: give defineAgent \`context: true\`, or a schema`;
+    throw invalidRequest([{ pointer: '/context', detail }]);
+  }
+  const parsed = context.safeParse(given);
+  if (parsed.success) return contextOf(parsed.data);
+  // Without one the agent works, and code that reads it says so.
+  if (given === undefined) return undefined;
+  throw invalidRequest(fieldErrorsOf(parsed.error).map((one) => ({ ...one, pointer: `/context${one.pointer}` })));
 }
 
 /** Items as the SDK makes them have members that are undefined. What JSON cannot carry is refused with the rest. */

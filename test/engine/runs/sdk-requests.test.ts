@@ -169,6 +169,7 @@ describeEachDatabase('requests of runs and of the SDK', (kind) => {
   });
 
   it('toolUseBehavior gets objects with members in their order', async () => {
+    later.length = 0;
     await new Runner({ tracingDisabled: true }).run(behaving('plainly', later), 'go');
     const { id } = await test.engine.startRun({ agent: 'behaving', input: 'go' }, ADMIN);
     expect(await restOf(test.engine, id)).toMatchObject({ status: 'completed', output: 'ended' });
