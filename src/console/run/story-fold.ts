@@ -1,4 +1,5 @@
-import type { CallOutcome, EventData, EventKind, RunEvent } from '../../core/log/event.js';
+import type { CallOutcome } from '../../core/log/call-outcome.js';
+import type { EventData, EventKind, RunEvent } from '../../core/log/event.js';
 
 /** A run as a conversation: who said what, which calls were made and how each ended. */
 

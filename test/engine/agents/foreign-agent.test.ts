@@ -37,7 +37,7 @@ const refusal = (agent: Agent) => {
   throw new Error('it was accepted');
 };
 
-it('names the CommonJS copy, and the entry by which CommonJS gets the right one', () => {
+it('names the CommonJS copy, and the entry that gives CommonJS the right one', () => {
   expect(refusal(new commonJs.Agent({ name: 'desk' }))).toMatchObject({
     code: 'agent_invalid',
     message: expect.stringMatching(
