@@ -81,7 +81,7 @@ function Who(): JSX.Element | null {
     <details class="who">
       <summary>
         <Text text={who.actor} />
-        <span class="faint"> · {who.role}</span>
+        <span class="faint role"> · {who.role}</span>
       </summary>
       <div class="menu">
         <p>

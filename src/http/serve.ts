@@ -79,9 +79,7 @@ async function perform(
   const inLines = route.takes === 'lines';
   const maxBytes = route.hasFiles === true ? context.maxTaskBytes : context.maxBodyBytes;
   const body =
-    route.method === 'POST' && !inLines
-      ? await readBody(request, response, { maxBytes: OPEN_BODY_BYTES, signal: revoked })
-      : {};
+    route.method === 'POST' && !inLines ? await readBody(request, response, { maxBytes, signal: revoked }) : {};
   const lines = inLines
     ? readLines(request, { maxLineBytes: maxBytes, lineMs: context.bodyMs, signal: revoked })
     : NO_LINES;

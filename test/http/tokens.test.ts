@@ -38,7 +38,7 @@ describe('the made token', () => {
     expect(statSync(join(dataDir, 'token')).mode & 0o777).toBe(0o600);
     expect(statSync(dataDir).mode & 0o777).toBe(0o700);
     expect(await madeToken(dataDir)).toEqual(made);
-    expect(readdirSync(dataDir)).toEqual(['token']);
+    expect(readdirSync(dataDir)).toEqual(['.gitignore', 'token']);
   });
 
   test('is looked for without making it', async () => {
@@ -53,7 +53,7 @@ describe('the made token', () => {
   test('two first starts at once agree on one', async () => {
     const tokens = await Promise.all(Array.from({ length: 8 }, () => madeToken(directory)));
     expect(new Set(tokens.map(({ token }) => token)).size).toBe(1);
-    expect(readdirSync(directory)).toEqual(['token']);
+    expect(readdirSync(directory)).toEqual(['.gitignore', 'token']);
   });
 
   test('gets its mode back', async () => {

@@ -36,8 +36,8 @@ export function View({ id }: { readonly id: string }): JSX.Element {
       {trouble !== null && <Trouble error={trouble} />}
       {report !== null && <Report report={report} />}
       <p class="note">
-        The proof can be checked without this server, by one file that ships with the package:{' '}
-        <code>holdfast verify</code>.
+        <code>holdfast proof check</code> checks the file without this server, and so does a program that knows the
+        format.
       </p>
     </>
   );

@@ -57,10 +57,17 @@ describeEachDatabase('bad input', (kind) => {
   });
 
   describe('an address that is not there', () => {
-    test.each(['/', '/api', '/api/v1', '/api/v2/runs', '/api/v1/runs/', '/API/v1/runs', '/api/v1/runs/x/y', '/livez/'])(
-      '%s is 404',
-      async (path) => void expectProblem(await get(path), 'not_found'),
-    );
+    test.each([
+      '/api',
+      '/api/v1',
+      '/inbox/x/y',
+      '/assets/x.js',
+      '/api/v2/runs',
+      '/api/v1/runs/',
+      '/API/v1/runs',
+      '/api/v1/runs/x/y',
+      '/livez/',
+    ])('%s is 404', async (path) => void expectProblem(await get(path), 'not_found'));
 
     test.each([
       ['PUT', RUNS, 'POST, GET, HEAD'],
