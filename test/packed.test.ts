@@ -88,8 +88,15 @@ describe.runIf(SLOW)('an application that installs the tarball', () => {
     (await run(process.execPath, args, { cwd: app, env: ENV, timeout: 60_000 })).stdout;
 
   beforeAll(async () => {
-    const files = ['package.json', 'tsconfig.json', 'tsconfig.build.json', 'README.md', 'LICENSE'];
-    for (const name of [...files, 'src', 'steps', 'workflows', 'migrations'])
+    const files = [
+      'package.json',
+      'tsconfig.json',
+      'tsconfig.build.json',
+      'tsconfig.console.json',
+      'README.md',
+      'LICENSE',
+    ];
+    for (const name of [...files, 'src', 'steps', 'workflows', 'migrations', 'scripts/console'])
       cpSync(join(ROOT, name), join(clone, name), { recursive: true });
     symlinkSync(join(ROOT, 'node_modules'), join(clone, 'node_modules'));
     mkdirSync(app);
