@@ -3,11 +3,12 @@ import { z } from 'zod';
 import { HoldfastError } from '../../../core/errors/errors.js';
 import type { AnchoredReport, AnchorReport, LogReport } from '../../../core/evidence/log-view.js';
 import type { VerifyRange } from '../../../core/log/verify-log.js';
-import { PAGE_LIMIT, type Page } from '../../../core/page.js';
+import { PAGE_LIMIT } from '../../../core/page.js';
 import { RUN_STATUSES, runStatus } from '../../../core/runs/run.js';
 import type { Client } from '../../client.js';
 import { connect } from '../../connect.js';
 import { idArgument, json, jsonOption, misuse, whole } from '../../options.js';
+import { pagesOf } from '../../pages.js';
 import { plain, print, printJson } from '../../print.js';
 import { logLine } from '../server/log-line.js';
 
@@ -98,13 +99,11 @@ async function verifyAll(client: Client, { status, agent }: Options): Promise<To
   const { isTTY } = process.stderr;
   const log = await logOf(client);
   let total = NOTHING;
-  let cursor: string | undefined;
-  do {
-    const page: Page<AnchoredReport> = await client.verifyRuns({ limit: PAGE_LIMIT, cursor, status, agent });
-    total = totalOf(page.items, total);
-    cursor = page.nextCursor ?? undefined;
+  const read = (cursor: string | undefined) => client.verifyRuns({ limit: PAGE_LIMIT, cursor, status, agent });
+  for await (const { items } of pagesOf(read)) {
+    total = totalOf(items, total);
     if (isTTY) process.stderr.write(`\r${textOf(total)}, ${total.broken.length} broken`);
-  } while (cursor !== undefined);
+  }
   if (isTTY) process.stderr.write('\n');
   return { ...total, log, ok: total.ok && log?.ok !== false };
 }

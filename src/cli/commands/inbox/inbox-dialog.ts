@@ -6,6 +6,7 @@ import { Allowance } from '../../../core/limits/allowance.js';
 import type { Client } from '../../client.js';
 import type { Dialog } from '../../dialog.js';
 import { edited } from '../../editor.js';
+import { itemsOf } from '../../pages.js';
 import { cut, jsonText, plain, print, printError, width } from '../../print.js';
 import { oneLine, printInterruption } from '../../run-text.js';
 import type { ServerReturn } from '../../server-return.js';
@@ -169,11 +170,6 @@ async function settle({ client, server }: Desk, { id }: InterruptionView, decisi
 
 async function tell({ client, server }: Desk, run: string): Promise<void> {
   const story = new Story();
-  let cursor: string | null = '0';
-  while (cursor !== null) {
-    const at: string = cursor;
-    const page = await server.ask(() => client.listEvents(run, { cursor: at }));
-    for (const event of page.items) for (const line of story.tell(event)) print(cut(`  ${line}`, width()));
-    cursor = page.nextCursor;
-  }
+  for await (const event of itemsOf((cursor) => server.ask(() => client.listEvents(run, { cursor }))))
+    for (const line of story.tell(event)) print(cut(`  ${line}`, width()));
 }

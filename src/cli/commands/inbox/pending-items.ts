@@ -1,5 +1,6 @@
 import type { InterruptionView } from '../../../core/interruptions/interruption.js';
 import type { Client } from '../../client.js';
+import { itemsOf } from '../../pages.js';
 import type { ServerReturn } from '../../server-return.js';
 
 /** What of the inbox is asked for. */
@@ -18,19 +19,16 @@ export async function* pendingItems(
   { client, server }: Source,
   filter: InboxFilter,
 ): AsyncGenerator<InterruptionView, void> {
+  const listed = (cursor: string | undefined) =>
+    server.ask(() => client.listInterruptions({ ...filter, status: 'pending', cursor }));
   const seen = new Set<string>();
   for (let before = -1; before < seen.size; ) {
     before = seen.size;
-    let cursor: string | undefined;
-    do {
-      const at = cursor;
-      const page = await server.ask(() => client.listInterruptions({ ...filter, status: 'pending', cursor: at }));
-      for (const { id } of page.items.filter((one) => !seen.has(one.id))) {
-        seen.add(id);
-        const now = await server.ask(() => client.getInterruption(id));
-        if (now.status === 'pending' && now.verdicts.length > 0) yield now;
-      }
-      cursor = page.nextCursor ?? undefined;
-    } while (cursor !== undefined);
+    for await (const { id } of itemsOf(listed)) {
+      if (seen.has(id)) continue;
+      seen.add(id);
+      const now = await server.ask(() => client.getInterruption(id));
+      if (now.status === 'pending' && now.verdicts.length > 0) yield now;
+    }
   }
 }

@@ -7,6 +7,7 @@ import type { Client } from '../../client.js';
 import { connect } from '../../connect.js';
 import { followRun } from '../../follow-run.js';
 import { idArgument, json } from '../../options.js';
+import { itemsOf } from '../../pages.js';
 import { cut, jsonText, print, width } from '../../print.js';
 import { oneLine } from '../../run-text.js';
 import { retryFor, retryOption, ServerReturn } from '../../server-return.js';
@@ -38,14 +39,8 @@ export const eventsCommand = (): Command =>
       }
     });
 
-async function* recorded(client: Client, run: string): AsyncGenerator<RunEvent, void> {
-  let cursor: string | null = '0';
-  while (cursor !== null) {
-    const page = await client.listEvents(run, { limit: PAGE_LIMIT, cursor });
-    yield* page.items;
-    cursor = page.nextCursor;
-  }
-}
+const recorded = (client: Client, run: string): AsyncGenerator<RunEvent, void> =>
+  itemsOf((cursor) => client.listEvents(run, { limit: PAGE_LIMIT, cursor }));
 
 const lineOf = ({ seq, at, kind, data }: RunEvent): string =>
   cut(`${String(seq).padStart(4)}  ${at}  ${kind.padEnd(22)}  ${data === null ? '(erased)' : oneLine(data)}`, width());

@@ -7,6 +7,7 @@ import { PAGE_LIMIT } from '../../../core/page.js';
 import type { Client } from '../../client.js';
 import { connect } from '../../connect.js';
 import { json, jsonOption } from '../../options.js';
+import { itemsOf } from '../../pages.js';
 import { plain, print, printJson, printTable } from '../../print.js';
 
 const options = z.object({ json });
@@ -25,14 +26,9 @@ export const agentsCommand = (): Command =>
       else printAgent(namedAgent(agents, name));
     });
 
-export async function allAgents(client: Client): Promise<readonly AgentView[]> {
+async function allAgents(client: Client): Promise<readonly AgentView[]> {
   const agents: AgentView[] = [];
-  let cursor: string | undefined;
-  do {
-    const page = await client.listAgents({ limit: PAGE_LIMIT, cursor });
-    agents.push(...page.items);
-    cursor = page.nextCursor ?? undefined;
-  } while (cursor !== undefined);
+  for await (const agent of itemsOf((cursor) => client.listAgents({ limit: PAGE_LIMIT, cursor }))) agents.push(agent);
   return agents;
 }
 
