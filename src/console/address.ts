@@ -10,6 +10,10 @@ export const path = computed(() => place.value.pathname);
 export const params = computed(() => place.value.searchParams);
 export const param = (name: string): string => params.value.get(name) ?? '';
 
+/** Those of the parameters that have a value. */
+export const paramsOf = (names: readonly string[]): { readonly [name: string]: string } =>
+  Object.fromEntries(names.flatMap((name) => (param(name) === '' ? [] : [[name, param(name)]])));
+
 /** Opens an address of the console. */
 export function go(to: string, { replace = false }: { readonly replace?: boolean } = {}): void {
   const target = new URL(to, location.href);

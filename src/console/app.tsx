@@ -1,5 +1,5 @@
 import type { ComponentType, JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { followLinks, go, path } from './address.js';
 import { cache, signedOut, silentSince, useAnswer } from './api/query.js';
 import { FOR_PEOPLE, type Interruptions } from './inbox/list.js';
@@ -8,6 +8,7 @@ import { LoginPage, SignInForm } from './login/page.js';
 import { session, signOut } from './session.js';
 import { Jump } from './shared/jump.js';
 import { KeyHelp } from './shared/key-help.js';
+import { useModal } from './shared/modal.js';
 import { now } from './shared/time.js';
 import { Text } from './text/text.js';
 
@@ -167,8 +168,7 @@ function SignedIn(): JSX.Element {
 
 /** The dialog stands over the page, which stays as it is with what was typed. */
 function SignInAgain(): JSX.Element {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
+  const dialog = useModal();
   return (
     <dialog ref={dialog} aria-labelledby="sign-in" onCancel={(event) => event.preventDefault()}>
       <SignInForm />

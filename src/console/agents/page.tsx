@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import type { AgentView } from '../../core/agents/agent-view.js';
 import type { Page as PageOf } from '../../core/page.js';
 import type { RunView } from '../../core/runs/run.js';
@@ -7,7 +7,8 @@ import { go } from '../address.js';
 import { ask } from '../api/ask.js';
 import { readAgain, useAnswer } from '../api/query.js';
 import { may } from '../session.js';
-import { Trouble } from '../shared/trouble.js';
+import { FormDialog } from '../shared/modal.js';
+import { Unanswered } from '../shared/unanswered.js';
 import { Text } from '../text/text.js';
 
 /** The agents that runs can be started of. */
@@ -18,9 +19,7 @@ export function Page(): JSX.Element {
   return (
     <div class="page">
       <h1>Agents</h1>
-      {answer.error !== null && answer.data === undefined && (
-        <Trouble error={answer.error} again={() => void answer.refetch()} />
-      )}
+      {answer.data === undefined && <Unanswered answer={answer} />}
       {answer.data !== undefined && items.length === 0 && (
         <section class="empty">
           <h2>No agent yet</h2>
@@ -102,57 +101,29 @@ function Agent({ agent, start }: { readonly agent: AgentView; readonly start: ()
 }
 
 function StartRun({ agent, close }: { readonly agent: string; readonly close: () => void }): JSX.Element {
-  const dialog = useRef<HTMLDialogElement>(null);
   const key = useRef(crypto.randomUUID());
-  const [trouble, setTrouble] = useState<Error | null>(null);
-  const [busy, setBusy] = useState(false);
-  useEffect(() => dialog.current?.showModal(), []);
   const submit = async (form: FormData): Promise<void> => {
-    setBusy(true);
-    try {
-      const run = await ask<RunView>('runs', { method: 'POST', body: bodyOf(agent, form), key: key.current });
-      readAgain('runs');
-      dialog.current?.close();
-      go(`/runs/${run.id}`);
-    } catch (error) {
-      setTrouble(error instanceof Error ? error : new Error(String(error)));
-      setBusy(false);
-    }
+    const run = await ask<RunView>('runs', { method: 'POST', body: bodyOf(agent, form), key: key.current });
+    readAgain('runs');
+    go(`/runs/${run.id}`);
   };
+  const title = (
+    <>
+      Start a run of <Text text={agent} />
+    </>
+  );
   return (
-    <dialog ref={dialog} aria-labelledby="start-title" onClose={close}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void submit(new FormData(event.currentTarget));
-        }}
-        onKeyDown={(event) => {
-          if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) event.currentTarget.requestSubmit();
-        }}
-      >
-        <h2 id="start-title">
-          Start a run of <Text text={agent} />
-        </h2>
-        <label for="run-input">Input</label>
-        <textarea id="run-input" name="input" rows={5} required dir="auto" autofocus />
-        <label for="run-turns">Turns at most (empty: as the agent says)</label>
-        <input id="run-turns" name="maxTurns" inputMode="numeric" />
-        <label for="run-usd">Budget in dollars (empty: as configured)</label>
-        <input id="run-usd" name="usd" inputMode="decimal" />
-        <label class="choice">
-          <input type="checkbox" name="stream" checked /> Show what the model says while it answers
-        </label>
-        {trouble !== null && <Trouble error={trouble} />}
-        <div class="row apart">
-          <button type="button" onClick={() => dialog.current?.close()}>
-            Back <kbd>Esc</kbd>
-          </button>
-          <button type="submit" class="first" disabled={busy}>
-            Start <kbd>Ctrl Enter</kbd>
-          </button>
-        </div>
-      </form>
-    </dialog>
+    <FormDialog title={title} verb="Start" submit={submit} close={close}>
+      <label for="run-input">Input</label>
+      <textarea id="run-input" name="input" rows={5} required dir="auto" autofocus />
+      <label for="run-turns">Turns at most (empty: as the agent says)</label>
+      <input id="run-turns" name="maxTurns" inputMode="numeric" />
+      <label for="run-usd">Budget in dollars (empty: as configured)</label>
+      <input id="run-usd" name="usd" inputMode="decimal" />
+      <label class="choice">
+        <input type="checkbox" name="stream" checked /> Show what the model says while it answers
+      </label>
+    </FormDialog>
   );
 }
 

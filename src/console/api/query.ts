@@ -28,6 +28,19 @@ cache.getQueryCache().subscribe(({ query, type }) => {
   if (error instanceof ProblemError && error.problem.code === 'unauthenticated') signedOut.value = true;
 });
 
+const SOONEST_MS = 250;
+
+interface Times {
+  readonly dataUpdatedAt: number;
+  readonly errorUpdatedAt: number;
+}
+
+/** Counted from the last answer, so that one poll serves all that ask the same. */
+function nextReadIn({ state: { dataUpdatedAt, errorUpdatedAt } }: { readonly state: Times }, every: number | false) {
+  const last = Math.max(dataUpdatedAt, errorUpdatedAt);
+  return every === false || last === 0 ? every : Math.max(SOONEST_MS, every - (Date.now() - last));
+}
+
 export interface Source<T> {
   readonly path: string;
   readonly query?: Asked['query'];
@@ -50,7 +63,7 @@ export function useAnswer<T>(source: Source<T>): QueryObserverResult<T> {
     queryKey: keyOf(source),
     queryFn: ({ signal: aborted }: { readonly signal: AbortSignal }) =>
       read(path, { signal: aborted, ...(query === undefined ? {} : { query }) }),
-    refetchInterval: every,
+    refetchInterval: (asked: { readonly state: Times }) => nextReadIn(asked, every),
     enabled,
   };
   const observer = useMemo(() => new QueryObserver<T>(cache, options), []);

@@ -3,7 +3,7 @@ import type { InterruptionView } from '../../core/interruptions/interruption.js'
 import { useAnswer } from '../api/query.js';
 import { WaitMark } from '../shared/status.js';
 import { Time } from '../shared/time.js';
-import { exactText } from '../text/exact.js';
+import { lineOf } from '../text/exact.js';
 import { Text } from '../text/text.js';
 import type { Interruptions } from './list.js';
 
@@ -41,7 +41,7 @@ export function Before({ item }: { readonly item: InterruptionView }): JSX.Eleme
               <a href={`/inbox/${one.id}?status=${one.status}`} class="row">
                 <WaitMark of={one} />
                 <span class="line exact fill">
-                  <Text text={typeof one.arguments === 'string' ? one.arguments : exactText(one.arguments)} />
+                  <Text text={lineOf(one.arguments, 300)} />
                 </span>
                 <span class="faint">
                   <Text text={last?.actor ?? ''} /> <Time at={last?.decidedAt ?? one.requestedAt} />

@@ -1,9 +1,9 @@
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useRef } from 'preact/hooks';
 import type { InterruptionView } from '../../core/interruptions/interruption.js';
 import { ask } from '../api/ask.js';
 import { cache, keyOf, readAgain } from '../api/query.js';
-import { Trouble } from '../shared/trouble.js';
+import { FormDialog } from '../shared/modal.js';
 import { exactText, parseExact } from '../text/exact.js';
 import { Json } from '../text/json.js';
 import { Text } from '../text/text.js';
@@ -22,65 +22,40 @@ const verdictOf = (act: Act): string => (act === 'edit' ? 'approve' : act);
 
 /** The dialog that confirms a decision. It sends the digest of what was read. */
 export function Decide({ item, act, name, close }: DecideProps): JSX.Element {
-  const dialog = useRef<HTMLDialogElement>(null);
-  const [trouble, setTrouble] = useState<Error | null>(null);
-  const [busy, setBusy] = useState(false);
-  useEffect(() => dialog.current?.showModal(), []);
-  const submit = async (form: HTMLFormElement): Promise<void> => {
-    setBusy(true);
-    setTrouble(null);
+  const settled = useRef(false);
+  const path = `interruptions/${encodeURIComponent(item.id)}`;
+  const submit = async (form: FormData): Promise<void> => {
     try {
-      const body = bodyOf(item, act, new FormData(form));
-      const path = `interruptions/${encodeURIComponent(item.id)}`;
+      const body = bodyOf(item, act, form);
       const decided = await ask<InterruptionView>(`${path}/${verdictOf(act)}`, { method: 'POST', body });
       cache.setQueryData(keyOf({ path }), decided);
+      settled.current = decided.status !== 'pending';
       readAgain('interruptions');
       readAgain(`runs/${item.runId}`);
-      dialog.current?.close();
-      close(decided.status !== 'pending');
     } catch (error) {
-      setTrouble(error instanceof Error ? error : new Error(String(error)));
-      readAgain(`interruptions/${item.id}`);
-      setBusy(false);
+      readAgain(path);
+      throw error;
     }
   };
   return (
-    <dialog ref={dialog} class="decide" aria-labelledby="decide-title" onCancel={() => close(false)}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void submit(event.currentTarget);
-        }}
-        onKeyDown={(event) => {
-          if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) event.currentTarget.requestSubmit();
-        }}
-      >
-        <h2 id="decide-title">{name}?</h2>
-        <p class="sentence">
-          <Text text={titleOf(item)} kind="prose" />
-        </p>
-        <Fields item={item} act={act} />
-        <label for="message">{act === 'reject' ? 'Message that the model reads' : 'Message (the log keeps it)'}</label>
-        <textarea id="message" name="message" rows={2} maxLength={8192} dir="auto" autofocus={act === 'reject'} />
-        <p class="faint">
-          Bound to <span class="exact">{item.digest.slice(0, 19)}…</span>
-        </p>
-        {trouble !== null && <Trouble error={trouble} />}
-        <div class="row apart">
-          <button type="button" onClick={() => close(false)}>
-            Back <kbd>Esc</kbd>
-          </button>
-          <button
-            type="submit"
-            class={act === 'reject' ? 'danger' : 'first'}
-            disabled={busy}
-            autofocus={act === 'approve'}
-          >
-            {name} <kbd>{act === 'approve' ? 'Enter' : 'Ctrl Enter'}</kbd>
-          </button>
-        </div>
-      </form>
-    </dialog>
+    <FormDialog
+      title={`${name}?`}
+      verb={name}
+      tone={act === 'reject' ? 'danger' : 'first'}
+      isReady={act === 'approve'}
+      submit={submit}
+      close={() => close(settled.current)}
+    >
+      <p class="sentence">
+        <Text text={titleOf(item)} kind="prose" />
+      </p>
+      <Fields item={item} act={act} />
+      <label for="message">{act === 'reject' ? 'Message that the model reads' : 'Message (the log keeps it)'}</label>
+      <textarea id="message" name="message" rows={2} maxLength={8192} dir="auto" autofocus={act === 'reject'} />
+      <p class="faint">
+        Bound to <span class="exact">{item.digest.slice(0, 19)}…</span>
+      </p>
+    </FormDialog>
   );
 }
 

@@ -7,7 +7,7 @@ import { type Key, useKeys } from '../keys.js';
 import { may } from '../session.js';
 import { Id } from '../shared/id.js';
 import { WaitMark } from '../shared/status.js';
-import { Time } from '../shared/time.js';
+import { Deadline, Time } from '../shared/time.js';
 import { Trouble } from '../shared/trouble.js';
 import { exactText } from '../text/exact.js';
 import { Json } from '../text/json.js';
@@ -17,7 +17,6 @@ import { Before } from './before.js';
 import { type Act, Decide } from './decide.js';
 import { titleOf } from './list.js';
 
-const MONTH_MS = 30 * 86_400_000;
 /** So that no press that was meant for the item before decides this one. */
 const SETTLING_MS = 400;
 
@@ -194,7 +193,7 @@ function Opened({ item, openNext }: { readonly item: InterruptionView; readonly 
           {item.expiresAt !== null && (
             <span class="faint">
               {item.status === 'pending' ? 'expires ' : 'would have expired '}
-              <Time at={item.expiresAt} near={MONTH_MS} />
+              <Deadline at={item.expiresAt} />
             </span>
           )}
         </p>

@@ -2,12 +2,11 @@ import type { JSX } from 'preact';
 import type { InterruptionView, ListedInterruption } from '../../core/interruptions/interruption.js';
 import type { Page } from '../../core/page.js';
 import { WaitMark } from '../shared/status.js';
-import { Time } from '../shared/time.js';
+import { Deadline, Time } from '../shared/time.js';
+import { lineOf } from '../text/exact.js';
 import { Text } from '../text/text.js';
 
 export type Interruptions = Page<ListedInterruption>;
-
-const MONTH_MS = 30 * 86_400_000;
 
 /** What a person settles. */
 export const FOR_PEOPLE: ReadonlySet<string> = new Set(['approval', 'question', 'budget']);
@@ -27,13 +26,6 @@ export const byDeadline = (a: InterruptionView, b: InterruptionView): number =>
 
 export const byAge = (a: InterruptionView, b: InterruptionView): number => a.requestedAt.localeCompare(b.requestedAt);
 
-/** Arguments in one line; the whole of them is in the detail. */
-const preview = (value: unknown): string => {
-  if (typeof value === 'string') return value;
-  const text = JSON.stringify(value) ?? '';
-  return text === 'null' ? '' : text.slice(0, 300);
-};
-
 interface ListProps {
   readonly items: readonly ListedInterruption[];
   readonly selected: string;
@@ -50,14 +42,14 @@ export const InboxList = ({ items, selected, open }: ListProps): JSX.Element => 
             <WaitMark of={item} />
             <span class="fill" />
             <span class="faint">
-              {item.expiresAt === null ? <Time at={item.requestedAt} /> : <Time at={item.expiresAt} near={MONTH_MS} />}
+              {item.expiresAt === null ? <Time at={item.requestedAt} /> : <Deadline at={item.expiresAt} />}
             </span>
           </span>
           <span class="line strong">
             <Text text={titleOf(item)} />
           </span>
           <span class="line exact">
-            <Text text={preview(item.arguments)} />
+            <Text text={lineOf(item.arguments, 300)} />
           </span>
           <span class="line faint">
             <Text text={item.agent} />

@@ -1,10 +1,10 @@
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { ListedInterruption } from '../../core/interruptions/interruption.js';
-import { go, param, params, setParams } from '../address.js';
+import { go, param, params, paramsOf, setParams } from '../address.js';
 import { useAnswer } from '../api/query.js';
 import { useKeys } from '../keys.js';
-import { Trouble } from '../shared/trouble.js';
+import { Unanswered } from '../shared/unanswered.js';
 import { Item } from './item.js';
 import { byAge, byDeadline, FOR_PEOPLE, InboxList, type Interruptions } from './list.js';
 
@@ -46,7 +46,7 @@ function Filters(): JSX.Element {
 }
 
 function Empty(): JSX.Element {
-  const filtered = ['kind', 'agent', 'tool'].filter((name) => param(name) !== '');
+  const filtered = Object.keys(paramsOf(['kind', 'agent', 'tool']));
   return (
     <section class="empty">
       {filtered.length === 0 ? (
@@ -78,10 +78,9 @@ const addressOf = (id: string): string => {
 /** What waits for people, by deadline, with one item open. */
 export function Page({ id }: { readonly id: string }): JSX.Element {
   const status = param('status') || 'pending';
-  const query = { status, kind: param('kind'), agent: param('agent'), tool: param('tool'), limit: 200 };
   const answer = useAnswer<Interruptions>({
     path: 'interruptions',
-    query: Object.fromEntries(Object.entries(query).filter(([, value]) => value !== '')) as typeof query,
+    query: { status, limit: 200, ...paramsOf(['kind', 'agent', 'tool']) },
     every: 2000,
   });
   const order = param('order') === 'age' ? byAge : byDeadline;
@@ -111,9 +110,7 @@ export function Page({ id }: { readonly id: string }): JSX.Element {
       <h1 class="unseen">Inbox</h1>
       <section class="inbox-side" aria-label="Waiting">
         <Filters />
-        {answer.error !== null && answer.data === undefined && (
-          <Trouble error={answer.error} again={() => void answer.refetch()} />
-        )}
+        {answer.data === undefined && <Unanswered answer={answer} />}
         {answer.data !== undefined && items.length === 0 && <Empty />}
         <InboxList items={items} selected={id} open={addressOf} />
         {listed.length === 200 && <p class="note">The first 200 are shown. A filter narrows the list.</p>}

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
 import { signIn } from '../session.js';
 import { Trouble } from '../shared/trouble.js';
+import { useWork } from '../shared/work.js';
 
 export const LoginPage = (): JSX.Element => (
   <main class="login">
@@ -11,25 +11,16 @@ export const LoginPage = (): JSX.Element => (
 
 /** One field for a token. It says nothing about what is behind it. */
 export function SignInForm(): JSX.Element {
-  const [trouble, setTrouble] = useState<Error | null>(null);
-  const [busy, setBusy] = useState(false);
-  const submit = async (event: SubmitEvent): Promise<void> => {
+  const { busy, trouble, work } = useWork();
+  const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     const form = event.currentTarget;
-    if (!(form instanceof HTMLFormElement)) return;
-    setBusy(true);
-    try {
-      await signIn(String(new FormData(form).get('token')).trim());
-    } catch (error) {
-      setTrouble(error instanceof Error ? error : new Error(String(error)));
-    } finally {
-      setBusy(false);
-    }
+    if (form instanceof HTMLFormElement) work(() => signIn(String(new FormData(form).get('token')).trim()));
   };
   return (
     <>
       <h1 id="sign-in">Sign in to Holdfast</h1>
-      <form onSubmit={(event) => void submit(event)}>
+      <form onSubmit={submit}>
         <label for="token">Token</label>
         <input id="token" name="token" type="password" required autocomplete="current-password" spellcheck={false} />
         <p class="note">

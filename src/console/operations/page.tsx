@@ -1,5 +1,4 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
 import type { Health } from '../../core/ops/health.js';
 import type { Stats } from '../../core/ops/stats.js';
 import type { Page as PageOf } from '../../core/page.js';
@@ -7,8 +6,11 @@ import type { WorkerView } from '../../core/queue/worker.js';
 import { ask } from '../api/ask.js';
 import { readAgain, useAnswer } from '../api/query.js';
 import { may } from '../session.js';
+import { Table } from '../shared/table.js';
 import { Time } from '../shared/time.js';
 import { Trouble } from '../shared/trouble.js';
+import { Unanswered } from '../shared/unanswered.js';
+import { useWork } from '../shared/work.js';
 import { Text } from '../text/text.js';
 import { countText, usdText } from '../text/words.js';
 
@@ -98,72 +100,65 @@ function Numbers(): JSX.Element | null {
   );
 }
 
+const WORKER_COLUMNS = {
+  Status: 'text',
+  Worker: 'text',
+  Role: 'text',
+  Build: 'text',
+  Running: 'text',
+  Heartbeat: 'text',
+  Started: 'text',
+  Actions: 'unseen',
+} as const;
+
 function Workers(): JSX.Element {
   const answer = useAnswer<PageOf<WorkerView>>({ path: 'workers', query: { limit: 200 }, every: 3000 });
-  const [trouble, setTrouble] = useState<Error | null>(null);
-  const stop = async (id: string): Promise<void> => {
-    setTrouble(null);
-    try {
+  const { busy, trouble, work } = useWork();
+  const stop = (id: string): void =>
+    work(async () => {
       await ask(`workers/${encodeURIComponent(id)}/stop`, { method: 'POST', body: {} });
       readAgain('workers');
-    } catch (error) {
-      setTrouble(error instanceof Error ? error : new Error(String(error)));
-    }
-  };
-  if (answer.data === undefined)
-    return answer.error === null ? <div class="loading" /> : <Trouble error={answer.error} />;
+    });
+  if (answer.data === undefined) return <Unanswered answer={answer} />;
   return (
     <section>
       <h2>Workers</h2>
       {trouble !== null && <Trouble error={trouble} />}
-      <div class="scroll" tabIndex={0} role="group" aria-label="Workers">
-        <table class="rows">
-          <thead>
-            <tr>
-              {['Status', 'Worker', 'Role', 'Build', 'Running', 'Heartbeat', 'Started', ''].map((name) => (
-                <th key={name} scope="col">
-                  {name === '' ? <span class="unseen">Actions</span> : name}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {answer.data.items.map((worker) => (
-              <tr key={worker.id}>
-                <td>{worker.status}</td>
-                <td class="exact">
-                  <Text text={worker.id} />
-                </td>
-                <td>{worker.role}</td>
-                <td class="exact">
-                  <Text text={worker.build.slice(0, 12)} />
-                </td>
-                <td>
-                  {worker.running} of {worker.capacity}
-                  {worker.aloneRunId !== null && (
-                    <>
-                      , alone with <a href={`/runs/${worker.aloneRunId}`}>a run</a>
-                    </>
-                  )}
-                </td>
-                <td>
-                  <Time at={worker.heartbeatAt} />
-                </td>
-                <td>
-                  <Time at={worker.startedAt} />
-                </td>
-                <td>
-                  {worker.status === 'working' && (
-                    <button type="button" disabled={!may('stopWorker')} onClick={() => void stop(worker.id)}>
-                      Stop
-                    </button>
-                  )}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table name="Workers" columns={WORKER_COLUMNS}>
+        {answer.data.items.map((worker) => (
+          <tr key={worker.id}>
+            <td>{worker.status}</td>
+            <td class="exact">
+              <Text text={worker.id} />
+            </td>
+            <td>{worker.role}</td>
+            <td class="exact">
+              <Text text={worker.build.slice(0, 12)} />
+            </td>
+            <td>
+              {worker.running} of {worker.capacity}
+              {worker.aloneRunId !== null && (
+                <>
+                  , alone with <a href={`/runs/${worker.aloneRunId}`}>a run</a>
+                </>
+              )}
+            </td>
+            <td>
+              <Time at={worker.heartbeatAt} />
+            </td>
+            <td>
+              <Time at={worker.startedAt} />
+            </td>
+            <td>
+              {worker.status === 'working' && (
+                <button type="button" disabled={busy || !may('stopWorker')} onClick={() => stop(worker.id)}>
+                  Stop
+                </button>
+              )}
+            </td>
+          </tr>
+        ))}
+      </Table>
     </section>
   );
 }

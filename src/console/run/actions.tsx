@@ -1,16 +1,15 @@
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import type { ReadRun } from '../../core/queue/queue-wait.js';
 import type { RunView } from '../../core/runs/run.js';
 import { go, param } from '../address.js';
 import { ask } from '../api/ask.js';
 import { readAgain } from '../api/query.js';
 import { may } from '../session.js';
-import { Trouble } from '../shared/trouble.js';
+import { FormDialog } from '../shared/modal.js';
+import { isOver } from '../shared/status.js';
 
 type Act = 'cancel' | 'retry' | 'fork';
-
-const OVER: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled']);
 
 const SAYS: { readonly [A in Act]: { readonly name: string; readonly operation: string; readonly text: string } } = {
   cancel: {
@@ -29,7 +28,7 @@ const SAYS: { readonly [A in Act]: { readonly name: string; readonly operation: 
 /** What this role may do with a run as it stands. What it may not is shown, and says what it needs. */
 export function Actions({ run }: { readonly run: ReadRun }): JSX.Element {
   const [act, setAct] = useState<Act | null>(null);
-  const acts: readonly Act[] = OVER.has(run.status)
+  const acts: readonly Act[] = isOver(run.status)
     ? [...(run.status === 'failed' ? ['retry' as const] : []), 'fork']
     : ['cancel', 'fork'];
   return (
@@ -50,71 +49,45 @@ export function Actions({ run }: { readonly run: ReadRun }): JSX.Element {
   );
 }
 
-function Confirm({
-  run,
-  act,
-  close,
-}: {
+interface ConfirmProps {
   readonly run: ReadRun;
   readonly act: Act;
   readonly close: () => void;
-}): JSX.Element {
-  const dialog = useRef<HTMLDialogElement>(null);
-  const [trouble, setTrouble] = useState<Error | null>(null);
-  const [busy, setBusy] = useState(false);
+}
+
+function Confirm({ run, act, close }: ConfirmProps): JSX.Element {
   const key = useRef(crypto.randomUUID());
-  useEffect(() => dialog.current?.showModal(), []);
   const submit = async (form: FormData): Promise<void> => {
-    setBusy(true);
-    try {
-      const text = String(form.get('text') ?? '').trim();
-      const body = act === 'fork' ? { at: Number(text) } : act === 'cancel' && text !== '' ? { reason: text } : {};
-      const path = `runs/${encodeURIComponent(run.id)}`;
-      const asked = { method: 'POST', body, ...(act === 'cancel' ? {} : { key: key.current }) } as const;
-      const given = await ask<RunView>(`${path}/${act}`, asked);
-      readAgain('runs');
-      dialog.current?.close();
-      close();
-      if (given.id !== run.id) go(`/runs/${given.id}`);
-    } catch (error) {
-      setTrouble(error instanceof Error ? error : new Error(String(error)));
-      setBusy(false);
-    }
+    const text = String(form.get('text') ?? '').trim();
+    const body = act === 'fork' ? { at: Number(text) } : act === 'cancel' && text !== '' ? { reason: text } : {};
+    const asked = { method: 'POST', body, ...(act === 'cancel' ? {} : { key: key.current }) } as const;
+    const given = await ask<RunView>(`runs/${encodeURIComponent(run.id)}/${act}`, asked);
+    readAgain('runs');
+    if (given.id !== run.id) go(`/runs/${given.id}`);
   };
   const { name, text } = SAYS[act];
   return (
-    <dialog ref={dialog} aria-labelledby="act-title" onClose={close}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void submit(new FormData(event.currentTarget));
-        }}
-      >
-        <h2 id="act-title">{name}?</h2>
-        <p>{text}</p>
-        {act !== 'retry' && (
-          <>
-            <label for="act-text">{act === 'fork' ? 'After which event' : 'Reason'}</label>
-            <input
-              id="act-text"
-              name="text"
-              inputMode={act === 'fork' ? 'numeric' : 'text'}
-              required={act === 'fork'}
-              defaultValue={act === 'fork' ? param('event') || '1' : ''}
-              autofocus
-            />
-          </>
-        )}
-        {trouble !== null && <Trouble error={trouble} />}
-        <div class="row apart">
-          <button type="button" onClick={() => dialog.current?.close()}>
-            Back <kbd>Esc</kbd>
-          </button>
-          <button type="submit" class={act === 'cancel' ? 'danger' : 'first'} disabled={busy}>
-            {name}
-          </button>
-        </div>
-      </form>
-    </dialog>
+    <FormDialog
+      title={`${name}?`}
+      verb={name}
+      tone={act === 'cancel' ? 'danger' : 'first'}
+      submit={submit}
+      close={close}
+    >
+      <p>{text}</p>
+      {act !== 'retry' && (
+        <>
+          <label for="act-text">{act === 'fork' ? 'After which event' : 'Reason'}</label>
+          <input
+            id="act-text"
+            name="text"
+            inputMode={act === 'fork' ? 'numeric' : 'text'}
+            required={act === 'fork'}
+            defaultValue={act === 'fork' ? param('event') || '1' : ''}
+            autofocus
+          />
+        </>
+      )}
+    </FormDialog>
   );
 }

@@ -4,29 +4,20 @@ import type { AnchoredReport } from '../../core/evidence/log-view.js';
 import { ask } from '../api/ask.js';
 import { may } from '../session.js';
 import { Trouble } from '../shared/trouble.js';
+import { useWork } from '../shared/work.js';
 import { Text } from '../text/text.js';
 
 /** Whether the log is what was written, and files to check that elsewhere. */
 export function View({ id }: { readonly id: string }): JSX.Element {
   const [report, setReport] = useState<AnchoredReport | null>(null);
-  const [trouble, setTrouble] = useState<Error | null>(null);
-  const [busy, setBusy] = useState(false);
+  const { busy, trouble, work } = useWork();
   const path = `runs/${encodeURIComponent(id)}`;
-  const verify = async (): Promise<void> => {
-    setBusy(true);
-    setTrouble(null);
-    try {
-      setReport(await ask<AnchoredReport>(`${path}/verify`, { method: 'POST', body: {} }));
-    } catch (error) {
-      setTrouble(error instanceof Error ? error : new Error(String(error)));
-    } finally {
-      setBusy(false);
-    }
-  };
+  const verify = (): void =>
+    work(async () => setReport(await ask<AnchoredReport>(`${path}/verify`, { method: 'POST', body: {} })));
   return (
     <>
       <p class="row wrap">
-        <button type="button" class="first" disabled={busy || !may('verifyRun')} onClick={() => void verify()}>
+        <button type="button" class="first" disabled={busy || !may('verifyRun')} onClick={verify}>
           {busy ? 'Verifying…' : report === null ? 'Verify the log' : 'Verify again'}
         </button>
         <a class="button" href={`/api/v1/${path}/proof`} download={`${id}.proof.json`}>

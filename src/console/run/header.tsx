@@ -13,8 +13,6 @@ import { Text } from '../text/text.js';
 import { countText, durationText, usdText } from '../text/words.js';
 import { Actions } from './actions.js';
 
-const TERMINAL: ReadonlySet<string> = new Set(['run.completed', 'run.failed', 'run.cancelled']);
-
 /** Why a run is as it is: what failed, what it waits for, or what it does. */
 function Why({ run, events }: { readonly run: ReadRun; readonly events: readonly RunEvent[] }): JSX.Element | null {
   if (run.error !== null) return <Failure run={run} events={events} />;
@@ -37,7 +35,7 @@ function doing(events: readonly RunEvent[]): string {
 }
 
 function Failure({ run, events }: { readonly run: ReadRun; readonly events: readonly RunEvent[] }): JSX.Element {
-  const [end] = events.filter(({ kind }) => TERMINAL.has(kind));
+  const end = events.find(({ kind }) => kind === 'run.failed');
   const { error } = run;
   return (
     <div class="why failed" role="note">

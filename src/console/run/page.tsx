@@ -6,7 +6,9 @@ import { useEvents } from '../api/live.js';
 import { readAgain, useAnswer } from '../api/query.js';
 import { useKeys } from '../keys.js';
 import { lazyView } from '../shared/lazy.js';
+import { isOver } from '../shared/status.js';
 import { Trouble } from '../shared/trouble.js';
+import { Unanswered } from '../shared/unanswered.js';
 import { EventPane } from './event-pane.js';
 import { Header } from './header.js';
 import { Log } from './log.js';
@@ -20,7 +22,6 @@ const VIEWS = ['story', 'log', 'trajectory', 'cost', 'evidence'] as const;
 type View = (typeof VIEWS)[number];
 
 const isView = (text: string): text is View => VIEWS.some((view) => view === text);
-const OVER: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled']);
 const FAILURE = /^(run\.failed|model\.failed|call\.unknown)$/;
 
 /** One run: how it stands and why, then what happened in it. */
@@ -31,7 +32,10 @@ export function Page({ id }: { readonly id: string }): JSX.Element {
   const live = useEvents(id);
   const { events } = live;
   const last = events.length;
-  useEffect(() => readAgain(path), [last > 0 && Math.ceil(last / 4)]);
+  const news = Math.ceil(last / 4);
+  useEffect(() => {
+    if (news > 0) readAgain(path);
+  }, [news]);
   const view: View = isView(param('view')) ? (param('view') as View) : 'story';
   const selected = Number(param('event')) || null;
   const event = events.find(({ seq }) => seq === selected);
@@ -58,11 +62,7 @@ export function Page({ id }: { readonly id: string }): JSX.Element {
   if (run === undefined)
     return (
       <div class="page">
-        {answer.error === null ? (
-          <div class="loading" />
-        ) : (
-          <Trouble error={answer.error} again={() => void answer.refetch()} />
-        )}
+        <Unanswered answer={answer} />
       </div>
     );
   return (
@@ -80,7 +80,7 @@ export function Page({ id }: { readonly id: string }): JSX.Element {
           </button>
         ))}
         <span class="fill" />
-        {!live.ended && !OVER.has(run.status) && <span class="live">● live</span>}
+        {!live.ended && !isOver(run.status) && <span class="live">● live</span>}
       </nav>
       {live.error !== null && events.length === 0 && <Trouble error={live.error} />}
       <div class={event === undefined ? 'views' : 'views with-pane'}>

@@ -1,7 +1,8 @@
 import type { JSX } from 'preact';
 import type { ShownTrajectory } from '../../core/trajectories/trajectory.js';
 import { useAnswer } from '../api/query.js';
-import { Trouble } from '../shared/trouble.js';
+import { Table } from '../shared/table.js';
+import { Unanswered } from '../shared/unanswered.js';
 import { exactText } from '../text/exact.js';
 import { Text } from '../text/text.js';
 import { countText, durationText } from '../text/words.js';
@@ -15,11 +16,19 @@ const actionOf = ({ action }: Step): string =>
 
 const score = (value: number | null): string => (value === null ? '–' : value.toFixed(2));
 
+const COLUMNS = {
+  Step: 'number',
+  Action: 'text',
+  Observation: 'text',
+  Reward: 'number',
+  Latency: 'number',
+  Tokens: 'number',
+} as const;
+
 /** The run as steps to learn from. */
 export function View({ id }: { readonly id: string }): JSX.Element {
   const answer = useAnswer<ShownTrajectory>({ path: `runs/${encodeURIComponent(id)}/trajectory`, every: 10_000 });
-  if (answer.data === undefined)
-    return answer.error === null ? <div class="loading" /> : <Trouble error={answer.error} />;
+  if (answer.data === undefined) return <Unanswered answer={answer} />;
   const { steps, nextStep, totalSteps, totalReward, qualityScore, diversityScore, result } = answer.data;
   return (
     <>
@@ -33,48 +42,26 @@ export function View({ id }: { readonly id: string }): JSX.Element {
           Download as JSON
         </a>
       </p>
-      <div class="scroll" tabIndex={0} role="group" aria-label="Steps">
-        <table class="rows">
-          <thead>
-            <tr>
-              <th scope="col" class="number">
-                Step
-              </th>
-              <th scope="col">Action</th>
-              <th scope="col">Observation</th>
-              <th scope="col" class="number">
-                Reward
-              </th>
-              <th scope="col" class="number">
-                Latency
-              </th>
-              <th scope="col" class="number">
-                Tokens
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {steps.map((step) => (
-              <tr key={step.step}>
-                <td class="number">{step.step}</td>
-                <td class="wide">
-                  <span class="line exact">
-                    <Text text={actionOf(step).slice(0, 300)} />
-                  </span>
-                </td>
-                <td class="wide">
-                  <span class="line exact">
-                    <Text text={exactText(step.observation).slice(0, 300)} />
-                  </span>
-                </td>
-                <td class="number">{step.reward ?? '–'}</td>
-                <td class="number">{step.info.latencyMs === null ? '–' : durationText(step.info.latencyMs)}</td>
-                <td class="number">{countText(step.info.usage.totalTokens)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table name="Steps" columns={COLUMNS}>
+        {steps.map((step) => (
+          <tr key={step.step}>
+            <td class="number">{step.step}</td>
+            <td class="wide">
+              <span class="line exact">
+                <Text text={actionOf(step).slice(0, 300)} />
+              </span>
+            </td>
+            <td class="wide">
+              <span class="line exact">
+                <Text text={exactText(step.observation).slice(0, 300)} />
+              </span>
+            </td>
+            <td class="number">{step.reward ?? '–'}</td>
+            <td class="number">{step.info.latencyMs === null ? '–' : durationText(step.info.latencyMs)}</td>
+            <td class="number">{countText(step.info.usage.totalTokens)}</td>
+          </tr>
+        ))}
+      </Table>
       {nextStep !== null && (
         <p class="note">
           {steps.length} of {totalSteps} steps are shown; the API has the rest.

@@ -2,21 +2,31 @@ import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import type { Page as PageOf } from '../../core/page.js';
 import type { ListedRun } from '../../core/runs/run.js';
-import { go, param, setParams } from '../address.js';
+import { go, param, paramsOf, setParams } from '../address.js';
 import { useAnswer } from '../api/query.js';
 import { useKeys } from '../keys.js';
-import { RunMark } from '../shared/status.js';
+import { RUN_STATUSES, RunMark } from '../shared/status.js';
+import { Table } from '../shared/table.js';
 import { Time } from '../shared/time.js';
-import { Trouble } from '../shared/trouble.js';
-import { exactText } from '../text/exact.js';
+import { Unanswered } from '../shared/unanswered.js';
+import { lineOf } from '../text/exact.js';
 import { Text } from '../text/text.js';
 import { countText, durationText, shortId, usdText } from '../text/words.js';
 
-const STATUSES = ['queued', 'running', 'paused', 'completed', 'failed', 'cancelled'] as const;
 const FILTERS = ['status', 'agent', 'subject', 'parent'] as const;
 const LIMIT = 50;
 
-const previewOf = (input: unknown): string => (typeof input === 'string' ? input : exactText(input)).slice(0, 200);
+const COLUMNS = {
+  Status: 'text',
+  Run: 'text',
+  Agent: 'text',
+  Input: 'text',
+  Turns: 'number',
+  Tokens: 'number',
+  Cost: 'number',
+  Took: 'number',
+  Started: 'text',
+} as const;
 
 const lasted = ({ createdAt, completedAt }: ListedRun): string =>
   completedAt === null ? '' : durationText(Date.parse(completedAt) - Date.parse(createdAt));
@@ -41,7 +51,7 @@ const Row = ({ run, selected }: { readonly run: ListedRun; readonly selected: bo
     </td>
     <td class="wide">
       <span class="line">
-        <Text text={previewOf(run.input)} kind="prose" />
+        <Text text={lineOf(run.input, 200)} kind="prose" />
       </span>
     </td>
     <td class="number">{run.turns}</td>
@@ -60,7 +70,7 @@ function Filters(): JSX.Element {
   return (
     <div class="filters">
       <div class="chips" role="group" aria-label="Status">
-        {['', ...STATUSES].map((status) => (
+        {['', ...RUN_STATUSES].map((status) => (
           <button
             key={status}
             type="button"
@@ -94,7 +104,7 @@ function Filters(): JSX.Element {
 /** Runs, newest first. Those that begin while the page is read wait behind a button. */
 export function Page(): JSX.Element {
   const cursor = param('cursor');
-  const filter = Object.fromEntries(FILTERS.flatMap((name) => (param(name) === '' ? [] : [[name, param(name)]])));
+  const filter = paramsOf(FILTERS);
   const answer = useAnswer<PageOf<ListedRun>>({
     path: 'runs',
     query: { ...filter, limit: LIMIT, ...(cursor === '' ? {} : { cursor }) },
@@ -125,9 +135,7 @@ export function Page(): JSX.Element {
     <div class="page">
       <h1>Runs</h1>
       <Filters />
-      {answer.error !== null && answer.data === undefined && (
-        <Trouble error={answer.error} again={() => void answer.refetch()} />
-      )}
+      {answer.data === undefined && <Unanswered answer={answer} />}
       {fresh > 0 && (
         <p>
           <button type="button" class="pill" onClick={bring}>
@@ -137,28 +145,11 @@ export function Page(): JSX.Element {
       )}
       {answer.data !== undefined && items.length === 0 && fresh === 0 && <Empty filtered={Object.keys(filter)} />}
       {items.length > 0 && (
-        <div class="scroll" tabIndex={0} role="group" aria-label="Runs">
-          <table class="rows">
-            <thead>
-              <tr>
-                {['Status', 'Run', 'Agent', 'Input', 'Turns', 'Tokens', 'Cost', 'Took', 'Started'].map((name) => (
-                  <th
-                    key={name}
-                    scope="col"
-                    class={['Turns', 'Tokens', 'Cost', 'Took'].includes(name) ? 'number' : undefined}
-                  >
-                    {name}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {items.map((run, place) => (
-                <Row key={run.id} run={run} selected={place === at} />
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table name="Runs" columns={COLUMNS}>
+          {items.map((run, place) => (
+            <Row key={run.id} run={run} selected={place === at} />
+          ))}
+        </Table>
       )}
       <p class="row">
         {cursor !== '' && (

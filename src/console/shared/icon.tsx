@@ -1,5 +1,7 @@
 import type { JSX } from 'preact';
 
+const Ring = (): JSX.Element => <circle cx="8" cy="8" r="6" fill="none" stroke="currentColor" stroke-width="1.6" />;
+
 /** Marks of statuses: the shape says what the colour says. */
 const SHAPES = {
   queued: (
@@ -14,7 +16,7 @@ const SHAPES = {
   waiting: <path d="M8 1.8 14.2 8 8 14.2 1.8 8z" fill="currentColor" />,
   completed: (
     <>
-      <circle cx="8" cy="8" r="6" fill="none" stroke="currentColor" stroke-width="1.6" />
+      <Ring />
       <path d="m5 8.2 2.1 2.1L11.2 6" fill="none" stroke="currentColor" stroke-width="1.8" />
     </>
   ),
@@ -44,7 +46,7 @@ const SHAPES = {
   ),
   question: (
     <>
-      <circle cx="8" cy="8" r="6" fill="none" stroke="currentColor" stroke-width="1.6" />
+      <Ring />
       <path
         d="M6.2 6.6c0-2.4 3.6-2.2 3.6-.1 0 1.4-1.8 1.5-1.8 3"
         fill="none"
@@ -56,13 +58,13 @@ const SHAPES = {
   ),
   time: (
     <>
-      <circle cx="8" cy="8" r="6" fill="none" stroke="currentColor" stroke-width="1.6" />
+      <Ring />
       <path d="M8 4.4V8l2.6 1.6" fill="none" stroke="currentColor" stroke-width="1.6" />
     </>
   ),
   money: (
     <>
-      <circle cx="8" cy="8" r="6" fill="none" stroke="currentColor" stroke-width="1.6" />
+      <Ring />
       <path
         d="M10 6c-.6-1.6-4-1.5-4 .2 0 2 4 1.2 4 3.3 0 1.9-3.6 2-4.2.3M8 3.6v8.8"
         fill="none"

@@ -1,10 +1,9 @@
 import type { JSX } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
 import { active, keysOn, setKeys } from '../keys.js';
+import { useModal } from './modal.js';
 
 export function KeyHelp({ close }: { readonly close: () => void }): JSX.Element {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
+  const dialog = useModal();
   return (
     <dialog ref={dialog} onClose={close} aria-labelledby="keys">
       <h2 id="keys">Keys</h2>

@@ -18,6 +18,11 @@ const RUN: { readonly [Status in RunStatus]: Mark } = {
   cancelled: { tone: 'quiet', shape: 'cancelled', word: 'Cancelled' },
 };
 
+/** In the order of a run's life. */
+export const RUN_STATUSES = Object.keys(RUN) as readonly RunStatus[];
+
+export const isOver = (status: RunStatus): boolean => ['completed', 'failed', 'cancelled'].includes(status);
+
 const Drawn = ({ tone, shape, word, short }: Mark & { readonly short?: boolean }): JSX.Element => (
   <span class={`status tone-${tone}`} title={word}>
     <Icon shape={shape} />

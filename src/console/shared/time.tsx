@@ -10,6 +10,8 @@ setInterval(() => {
 
 const DAY_MS = 86_400_000;
 
+const MONTH_MS = 30 * DAY_MS;
+
 const exact = (at: Date): string => at.toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
 
 /** A time: near to now (within a day, unless `near` says otherwise) relative, with the exact one in its title. */
@@ -33,3 +35,6 @@ export const ClockTime = ({ at }: { readonly at: string }): JSX.Element => {
     </time>
   );
 };
+
+/** A time at which something ends: relative, also when it is weeks away. */
+export const Deadline = ({ at }: { readonly at: string }): JSX.Element => <Time at={at} near={MONTH_MS} />;

@@ -1,16 +1,28 @@
 import type { JSX } from 'preact';
 import type { Page as PageOf } from '../../core/page.js';
 import type { TaskView } from '../../core/tasks/task.js';
-import { param, setParams } from '../address.js';
+import { param, paramsOf, setParams } from '../address.js';
 import { useAnswer } from '../api/query.js';
+import { Table } from '../shared/table.js';
 import { Time } from '../shared/time.js';
-import { Trouble } from '../shared/trouble.js';
+import { Unanswered } from '../shared/unanswered.js';
 import { Text } from '../text/text.js';
 import { shortId } from '../text/words.js';
 import { Task } from './task.js';
 
 const FIELDS = ['name', 'agent', 'category', 'tag'] as const;
 const LIMIT = 50;
+
+const COLUMNS = {
+  Result: 'text',
+  Task: 'text',
+  Name: 'text',
+  Agent: 'text',
+  Difficulty: 'text',
+  Reward: 'number',
+  Attempts: 'number',
+  Submitted: 'text',
+} as const;
 
 /** What became of a task, in a word. */
 export const resultOf = ({ result, status }: Pick<TaskView, 'result' | 'status'>): string =>
@@ -22,9 +34,7 @@ export const Page = ({ id }: { readonly id: string }): JSX.Element => (id === ''
 function List(): JSX.Element {
   const cursor = param('cursor');
   const dead = param('dead');
-  const filter = Object.fromEntries(
-    [...FIELDS, 'dead'].flatMap((name) => (param(name) === '' ? [] : [[name, param(name)]])),
-  );
+  const filter = paramsOf([...FIELDS, 'dead']);
   const answer = useAnswer<PageOf<TaskView>>({
     path: 'tasks',
     query: { ...filter, limit: LIMIT, ...(cursor === '' ? {} : { cursor }) },
@@ -62,9 +72,7 @@ function List(): JSX.Element {
           />
         ))}
       </div>
-      {answer.error !== null && answer.data === undefined && (
-        <Trouble error={answer.error} again={() => void answer.refetch()} />
-      )}
+      {answer.data === undefined && <Unanswered answer={answer} />}
       {answer.data !== undefined && items.length === 0 && (
         <section class="empty">
           <h2>{Object.keys(filter).length === 0 ? 'No task yet' : 'No task fits the filter'}</h2>
@@ -73,7 +81,7 @@ function List(): JSX.Element {
           </p>
         </section>
       )}
-      {items.length > 0 && <Table items={items} />}
+      {items.length > 0 && <Tasks items={items} />}
       {answer.data?.nextCursor != null && (
         <p class="row">
           <span class="fill" />
@@ -86,45 +94,32 @@ function List(): JSX.Element {
   );
 }
 
-const Table = ({ items }: { readonly items: readonly TaskView[] }): JSX.Element => (
-  <div class="scroll" tabIndex={0} role="group" aria-label="Tasks">
-    <table class="rows">
-      <thead>
-        <tr>
-          {['Result', 'Task', 'Name', 'Agent', 'Difficulty', 'Reward', 'Attempts', 'Submitted'].map((name) => (
-            <th key={name} scope="col" class={['Reward', 'Attempts'].includes(name) ? 'number' : undefined}>
-              {name}
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody>
-        {items.map((task) => (
-          <tr key={task.id}>
-            <td>
-              {resultOf(task)}
-              {task.dead && <strong class="tone-failed"> dead</strong>}
-            </td>
-            <td>
-              <a href={`/tasks/${task.id}`} title={task.id} class="exact">
-                <Text text={shortId(task.id)} />
-              </a>
-            </td>
-            <td>
-              <Text text={`${task.name}@${task.version}`} />
-            </td>
-            <td>
-              <Text text={task.agent} />
-            </td>
-            <td>{task.difficulty}</td>
-            <td class="number">{task.reward ?? '–'}</td>
-            <td class="number">{task.attempts}</td>
-            <td>
-              <Time at={task.createdAt} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  </div>
+const Tasks = ({ items }: { readonly items: readonly TaskView[] }): JSX.Element => (
+  <Table name="Tasks" columns={COLUMNS}>
+    {items.map((task) => (
+      <tr key={task.id}>
+        <td>
+          {resultOf(task)}
+          {task.dead && <strong class="tone-failed"> dead</strong>}
+        </td>
+        <td>
+          <a href={`/tasks/${task.id}`} title={task.id} class="exact">
+            <Text text={shortId(task.id)} />
+          </a>
+        </td>
+        <td>
+          <Text text={`${task.name}@${task.version}`} />
+        </td>
+        <td>
+          <Text text={task.agent} />
+        </td>
+        <td>{task.difficulty}</td>
+        <td class="number">{task.reward ?? '–'}</td>
+        <td class="number">{task.attempts}</td>
+        <td>
+          <Time at={task.createdAt} />
+        </td>
+      </tr>
+    ))}
+  </Table>
 );

@@ -1,5 +1,4 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
 import type { TaskView } from '../../core/tasks/task.js';
 import { ask } from '../api/ask.js';
 import { readAgain, useAnswer } from '../api/query.js';
@@ -8,6 +7,8 @@ import { Id } from '../shared/id.js';
 import { RunMark } from '../shared/status.js';
 import { Time } from '../shared/time.js';
 import { Trouble } from '../shared/trouble.js';
+import { Unanswered } from '../shared/unanswered.js';
+import { useWork } from '../shared/work.js';
 import { exactText } from '../text/exact.js';
 import { Json } from '../text/json.js';
 import { Text } from '../text/text.js';
@@ -16,19 +17,19 @@ import { resultOf } from './page.js';
 export function Task({ id }: { readonly id: string }): JSX.Element {
   const path = `tasks/${encodeURIComponent(id)}`;
   const answer = useAnswer<TaskView>({ path, every: 3000 });
-  const [trouble, setTrouble] = useState<Error | null>(null);
+  const { busy, trouble, work } = useWork();
   const task = answer.data;
   if (task === undefined)
-    return <div class="page">{answer.error === null ? <div class="loading" /> : <Trouble error={answer.error} />}</div>;
-  const putBack = async (): Promise<void> => {
-    setTrouble(null);
-    try {
+    return (
+      <div class="page">
+        <Unanswered answer={answer} />
+      </div>
+    );
+  const putBack = (): void =>
+    work(async () => {
       await ask<TaskView>(`${path}/requeue`, { method: 'POST', body: { attempts: task.attempts } });
       readAgain('tasks');
-    } catch (error) {
-      setTrouble(error instanceof Error ? error : new Error(String(error)));
-    }
-  };
+    });
   return (
     <div class="page">
       <p class="row wrap">
@@ -41,9 +42,9 @@ export function Task({ id }: { readonly id: string }): JSX.Element {
           <button
             type="button"
             class="first"
-            disabled={!may('requeueTask')}
+            disabled={busy || !may('requeueTask')}
             title={may('requeueTask') ? '' : 'Needs the role operator.'}
-            onClick={() => void putBack()}
+            onClick={putBack}
           >
             Put back
           </button>

@@ -48,3 +48,7 @@ export function exactText(value: unknown, indent = 0, depth = 1): string {
   const line = `\n${' '.repeat(indent * depth)}`;
   return `${open}${line}${pieces.join(`,${line}`)}\n${' '.repeat(indent * (depth - 1))}${close}`;
 }
+
+/** The beginning of a value in a line: a text as it is, nothing for null, all else as JSON. */
+export const lineOf = (value: unknown, longest: number): string =>
+  (typeof value === 'string' ? value : value === null ? '' : exactText(value)).slice(0, longest).toWellFormed();

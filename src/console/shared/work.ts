@@ -1,0 +1,26 @@
+import { useState } from 'preact/hooks';
+
+interface Work {
+  readonly busy: boolean;
+  /** Why the last one failed; null: it did not. */
+  readonly trouble: Error | null;
+  readonly work: (task: () => Promise<void>) => void;
+}
+
+/** Something that a person asks for: whether it goes on, and why it failed. */
+export function useWork(): Work {
+  const [busy, setBusy] = useState(false);
+  const [trouble, setTrouble] = useState<Error | null>(null);
+  const run = async (task: () => Promise<void>): Promise<void> => {
+    setBusy(true);
+    setTrouble(null);
+    try {
+      await task();
+    } catch (error) {
+      setTrouble(error instanceof Error ? error : new Error(String(error)));
+    } finally {
+      setBusy(false);
+    }
+  };
+  return { busy, trouble, work: (task) => void run(task) };
+}
