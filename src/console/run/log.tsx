@@ -38,6 +38,7 @@ export function Log({ events, selected, select }: LogProps): JSX.Element {
   const rows = group === '' ? events : events.filter(({ kind }) => kind.startsWith(`${group}.`));
   const first = Math.max(0, Math.floor(top / ROW_PX) - MARGIN);
   const some = rows.slice(first, first + Math.ceil(height / ROW_PX) + 2 * MARGIN);
+  const isDrawn = some.some(({ seq }) => seq === selected);
   useEffect(() => {
     const element = scroller.current;
     if (element === null) return;
@@ -88,7 +89,7 @@ export function Log({ events, selected, select }: LogProps): JSX.Element {
         role="listbox"
         aria-label="Events"
         tabIndex={0}
-        aria-activedescendant={selected === null ? undefined : `event-${selected}`}
+        aria-activedescendant={isDrawn ? `event-${selected}` : undefined}
         onScroll={(event) => {
           setTop(event.currentTarget.scrollTop);
         }}
