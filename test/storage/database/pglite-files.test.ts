@@ -44,7 +44,7 @@ describe('The files of PGlite', () => {
     await expect(open(dir)).rejects.toMatchObject({ code: 'data_dir_in_use' });
     await db.pool.query('CREATE TABLE kept (n int)');
     await db.close();
-    expect(readdirSync(dir)).toEqual(['pg']);
+    expect(readdirSync(dir)).toEqual(['.gitignore', 'pg']);
     const again = await open(dir);
     await again.pool.query('SELECT n FROM kept');
     await again.close();
@@ -77,7 +77,7 @@ describe('The files of PGlite', () => {
     const db = await open(path);
     expect((await db.pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
     await db.close();
-    expect(readdirSync(path)).toEqual(['pg']);
+    expect(readdirSync(path)).toEqual(['.gitignore', 'pg']);
     rmSync(path, { recursive: true });
   });
 
@@ -119,7 +119,7 @@ describe('The files of PGlite', () => {
         message: expect.stringMatching(new RegExp(`${join(path, 'pg')} cannot be opened: .{8}`)),
       });
       expect(existsSync(join(path, 'pg'))).toBe(true);
-      expect(readdirSync(path)).toEqual(['pg']);
+      expect(readdirSync(path)).toEqual(['.gitignore', 'pg']);
       rmSync(path, { recursive: true });
     },
   );
