@@ -1,6 +1,7 @@
 import type { Knex } from 'knex';
 import * as baseline from './0001-baseline.js';
 import * as containerWorkers from './0002-container-workers.js';
+import * as inbox from './0003-inbox.js';
 
 export interface Migration {
   readonly name: string;
@@ -11,4 +12,5 @@ export interface Migration {
 export const MIGRATIONS: readonly Migration[] = [
   { name: '0001-baseline', up: baseline.up },
   { name: '0002-container-workers', up: containerWorkers.up },
+  { name: '0003-inbox', up: inbox.up },
 ];

@@ -5,8 +5,9 @@ import type { ChargeView, SpendFilter, SpendView } from '../core/budgets/charge.
 import type { Caller } from '../core/caller.js';
 import type { AnchoredReport, ConsistencyView, LogEntryView, LogReport } from '../core/evidence/log-view.js';
 import type { ProofBundle } from '../core/evidence/proof.js';
+import type { DecisionCheck } from '../core/interruptions/context.js';
 import type { EmitEvent, EmittedEvent } from '../core/interruptions/emitted-event.js';
-import type { DecisionRequest, InterruptionView } from '../core/interruptions/interruption.js';
+import type { ApproveRequest, DecisionRequest, InterruptionView } from '../core/interruptions/interruption.js';
 import type { StandingDecisionView } from '../core/interruptions/standing.js';
 import type { RepairReport, RepairRequest } from '../core/log/repair.js';
 import type { StateAt } from '../core/log/state.js';
@@ -38,6 +39,7 @@ import { verifyWholeLog } from './evidence/verify-entries.js';
 import { verifyRun, verifyRuns } from './evidence/verify-runs.js';
 import { cancelExport, getExport, listExports, startExport } from './exports/export-operations.js';
 import { emitEvent } from './interruptions/emit-event.js';
+import { checkApproval, countInterruptions, getInterruptionContext } from './interruptions/inbox-operations.js';
 import { decide, getInterruption, listInterruptions } from './interruptions/interruption-operations.js';
 import { listStandingDecisions, revokeStandingDecision } from './interruptions/standing-operations.js';
 import { repairRun } from './log/repair-run.js';
@@ -287,6 +289,17 @@ export const OPERATIONS = {
   /** The inbox, oldest first. Long arguments are cut, and `cut` says so. */
   listInterruptions,
   getInterruption,
+  /** What waits for people; counting stops at 10,000. */
+  countInterruptions,
+  /** What a person needs to decide. Throws `interruption_unknown`. */
+  getInterruptionContext,
+  /** Whether an approval would be taken now; decides nothing. Throws `interruption_unknown`. */
+  checkApproval: (
+    context: EngineContext,
+    id: string,
+    request: ApproveRequest,
+    caller: Caller,
+  ): Promise<DecisionCheck> => checkApproval(context, id, request, caller),
   /**
    * Settles an interruption once, or adds one of the approvals that it needs. The same decision by the same actor again gives
    * the same answer; another one throws `decision_conflict`. Also throws `interruption_unknown`, `interruption_expired`,

@@ -102,7 +102,7 @@ export type ListedInterruption = z.infer<typeof listedInterruption>;
 const digest = z.string().max(100).optional().describe('If given, must be the digest of the interruption.');
 const message = z.string().min(1).max(8192).optional();
 
-/** Bodies of the three doors of `/api/v1/interruptions/{id}`. */
+/** Bodies of the three ways to decide about `/api/v1/interruptions/{id}`. */
 export const approveBody = z
   .strictObject({
     arguments: jsonObject
@@ -120,9 +120,11 @@ export const approveBody = z
 export const rejectBody = z.strictObject({ message, digest }).meta({ id: 'Reject' });
 export const answerBody = z.strictObject({ value: jsonValue, message, digest }).meta({ id: 'Answer' });
 
+export type ApproveRequest = z.infer<typeof approveBody>;
+
 /** A decision as a person gives it. */
 export type DecisionRequest =
-  | ({ readonly verdict: 'approve' } & z.infer<typeof approveBody>)
+  | ({ readonly verdict: 'approve' } & ApproveRequest)
   | ({ readonly verdict: 'reject' } & z.infer<typeof rejectBody>)
   | ({ readonly verdict: 'answer' } & z.infer<typeof answerBody>);
 

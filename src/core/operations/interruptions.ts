@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ErrorCode } from '../errors/errors.js';
+import { decisionCheck, interruptionContext, interruptionCounts } from '../interruptions/context.js';
 import {
   answerBody,
   approveBody,
@@ -59,6 +60,15 @@ export const INTERRUPTION_OPERATIONS = {
       return [{ ...filter, ...ofRun, ...before }, caller];
     },
   }),
+  countInterruptions: operation({
+    method: 'GET',
+    path: '/api/v1/interruptions/counts',
+    summary: 'Count what waits for people, by kind, agent and tool.',
+    access: { tenant: 'viewer' },
+    response: interruptionCounts,
+    errors: [],
+    args: (_input, { caller }) => [caller],
+  }),
   getInterruption: operation({
     method: 'GET',
     path: '/api/v1/interruptions/{id}',
@@ -68,6 +78,27 @@ export const INTERRUPTION_OPERATIONS = {
     response: interruptionView,
     errors: ['interruption_unknown'],
     args: ({ path }, { caller }) => [path.id, caller],
+  }),
+  getInterruptionContext: operation({
+    method: 'GET',
+    path: '/api/v1/interruptions/{id}/context',
+    summary: 'Read what a person needs to decide: the tool, its checks, the turns before, and earlier decisions.',
+    access: { tenant: 'viewer' },
+    pathParams: idPath,
+    response: interruptionContext,
+    errors: ['interruption_unknown'],
+    args: ({ path }, { caller }) => [path.id, caller],
+  }),
+  checkApproval: operation({
+    method: 'POST',
+    path: '/api/v1/interruptions/{id}/check',
+    summary: 'Say whether an approval would be taken, and why not; decides nothing.',
+    access: { tenant: 'approver' },
+    pathParams: idPath,
+    body: approveBody,
+    response: decisionCheck,
+    errors: ['interruption_unknown', 'value_not_json'],
+    args: ({ path, body }, { caller }) => [path.id, body, caller],
   }),
   approve: operation({
     ...DECISION,

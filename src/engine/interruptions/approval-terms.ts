@@ -17,6 +17,7 @@ import {
 import { canonical, isObject, type JsonObject, type JsonValue, jsonObject } from '../../core/json.js';
 import { Allowance } from '../../core/limits/allowance.js';
 import { schemaInLinearTime, spendSchemaWork } from '../../core/limits/linear-schema.js';
+import type { CapabilityCheck } from '../../core/log/event.js';
 import { callDigest } from '../../core/runs/call.js';
 import type { InterruptionRow } from '../../storage/interruptions/interruption-rows.js';
 import { capabilitiesOf, waitOf } from '../../storage/interruptions/interruptions.js';
@@ -102,7 +103,8 @@ function takesNull(schema: JsonValue | undefined): boolean {
   return [anyOf, oneOf].some((context) => Array.isArray(context) && context.some(takesNull));
 }
 
-const jsonSchemaOf = (tool: FunctionTool): JsonObject | null =>
+/** The JSON schema of what a tool takes; null: it has none that is an object. */
+export const jsonSchemaOf = (tool: FunctionTool): JsonObject | null =>
   jsonObject.safeParse(withOptionals(JSON.parse(canonical(tool.parameters)))).data ?? null;
 
 function schemaOf(schema: JsonObject, allowance: Allowance): z.ZodType | null {
@@ -115,7 +117,8 @@ function schemaOf(schema: JsonObject, allowance: Allowance): z.ZodType | null {
   }
 }
 
-function checksFor(run: Pick<RunRow, 'grants'>, args: JsonObject, tool: FunctionTool) {
+/** What a call needs, held against the grants of its run; nothing is known of arguments that do not fit. */
+export function checksFor(run: Pick<RunRow, 'grants'>, args: JsonObject, tool: FunctionTool): CapabilityCheck[] {
   const spec = toolSpecOf(tool);
   const parsed = spec.parse(args);
   const grants = parseGrants(grantsOf(run), { allowEverything: true });

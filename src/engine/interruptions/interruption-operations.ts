@@ -1,15 +1,12 @@
 import type { Knex } from 'knex';
 import { vote } from '../../../steps/interruptions/settle.js';
 import { settleAndResume } from '../../../steps/interruptions/settle-and-resume.js';
-import { requestersOf } from '../../../steps/segment/begin-segment.js';
 import { raisedLimit } from '../../core/budgets/budget.js';
 import type { Caller } from '../../core/caller.js';
 import { HoldfastError } from '../../core/errors/errors.js';
-import type { Integrity } from '../../core/integrity/integrity.js';
-import { assertSeparate, type Choice, judgeDecision } from '../../core/interruptions/decision.js';
 import type { DecisionRequest, InterruptionView, ListedInterruption } from '../../core/interruptions/interruption.js';
-import { canonical, type JsonObject, type JsonValue, plainText, toJson } from '../../core/json.js';
-import { nanosOf, usdOf } from '../../core/money.js';
+import type { JsonValue } from '../../core/json.js';
+import { nanosOf } from '../../core/money.js';
 import type { Page } from '../../core/page.js';
 import { raiseLimit } from '../../storage/budgets/budgets.js';
 import { atOneMoment } from '../../storage/database/transactions.js';
@@ -24,7 +21,6 @@ import {
   isPast,
   listInterruptionRows,
   lockInterruption,
-  saidOnEach,
   waitOf,
 } from '../../storage/interruptions/interruptions.js';
 import { cursorAfter } from '../../storage/runs/run-list.js';
@@ -33,9 +29,10 @@ import { runsOfCalls } from '../../storage/runs/runs-to-resume.js';
 import type { EngineContext } from '../engine-context.js';
 import { beginningOf, isLong } from '../runs/read-runs.js';
 import { expire, settlePast } from '../workers/due-deadlines.js';
-import { assertFits, assertRunsNow, judgeExtras, unfitNow } from './approval-terms.js';
+import { unfitNow } from './approval-terms.js';
+import { judge } from './judge.js';
 
-const unknown = (id: string): HoldfastError =>
+export const unknownInterruption = (id: string): HoldfastError =>
   new HoldfastError('interruption_unknown', `There is no interruption ${JSON.stringify(id)}.`);
 
 /**
@@ -72,7 +69,7 @@ export async function getInterruption(context: EngineContext, id: string, caller
   const find = async (db: Knex) => [(await findInterruption(db, caller.tenant, id)) ?? []].flat();
   await settlePast(context, await find(knex));
   const [view] = await atOneMoment(knex, async (trx) => viewsOf(context, trx, await find(trx), 'whole'));
-  if (view === undefined) throw unknown(id);
+  if (view === undefined) throw unknownInterruption(id);
   return view;
 }
 
@@ -109,31 +106,17 @@ export async function decide(
   const made = settleAndResume(context.stepContext, async (settling) => {
     const { trx } = settling;
     const { run, row } = await lockInterruption(trx, caller.tenant, id);
-    if (row === undefined || run === undefined) throw unknown(id);
+    if (row === undefined || run === undefined) throw unknownInterruption(id);
     assertNotErased(run);
     settling.runIds.add(run.id);
-    const choice = choiceOf(row, request);
-    const said = await saidOnEach(trx, [row]);
-    assertAsLogged(row, (await falseInterruptions(trx, [row], said, 'whole')).get(id) ?? []);
-    const before = interruptionViewOf(row, said);
-    if (row.status === 'pending' && isPast(row, context.stepContext.now())) {
-      overdue = run.id;
-      throw new HoldfastError(
-        'interruption_expired',
-        `The time to decide on interruption ${id} was over at ${before.expiresAt}.`,
-      );
-    }
-    const judged = judgeDecision(before, request.digest, choice, actor);
-    if (judged === 'same') return before;
+    if (row.status === 'pending' && isPast(row, context.stepContext.now())) overdue = run.id;
+    const { choice, effect, extras, before, said } = await judge(context, trx, { run, row }, request, actor);
+    if (effect === 'same') return before;
     const { verdict, message, value } = choice;
-    if (verdict === 'answer') assertFits(context, run.agent, row, value);
-    if (before.separateRequester) assertSeparate(before, verdict, actor, await requestersOf(trx, run.id));
-    if (verdict === 'approve') assertRunsNow(context, run, row, choice.arguments !== null);
-    const extras = judgeExtras(context, run, row, choice, actor);
     const made = { verdict, actor, message, value, extras };
     if (verdict === 'approve' && row.kind === 'budget') await raiseBudget(trx, row, value);
     const now =
-      judged === 'vote' ? await vote(context.stepContext, trx, row, made) : await settling.settle(run, row, made);
+      effect === 'vote' ? await vote(context.stepContext, trx, row, made) : await settling.settle(run, row, made);
     return interruptionViewOf(now.row, [...said, now.decision]);
   });
   return made.catch(async (error: unknown) => {
@@ -143,45 +126,7 @@ export async function decide(
   });
 }
 
-/** Throws `row_changed`: what someone has changed in the database no one decides. */
-function assertAsLogged({ id, run_id: runId }: InterruptionRow, [first]: Integrity): void {
-  if (first === undefined) return;
-  const { table, row, column, what } = first;
-  const where = `${column === null ? '' : `${column} of `}the row ${row} of ${table}`;
-  throw new HoldfastError('row_changed', `Interruption ${id} of run ${runId} cannot be decided: ${where}: ${what}.`);
-}
-
 async function raiseBudget(trx: Knex.Transaction, row: InterruptionRow, value: JsonValue): Promise<void> {
   const spec = waitOf(row)?.spec;
   if (spec?.kind === 'budget') await raiseLimit(trx, spec.budget, nanosOf(raisedLimit.parse(value).limitUsd));
-}
-
-/** A request with everything that it may leave out. The arguments of the call itself are no edit. */
-function choiceOf(row: InterruptionRow, request: DecisionRequest): Choice {
-  const args = request.verdict === 'approve' ? argumentsOf(request.arguments) : null;
-  return {
-    verdict: request.verdict,
-    message: request.message === undefined ? null : plainText(request.message),
-    value: saidValue(row, request),
-    arguments: args === null || canonical(args) === row.arguments ? null : args,
-    always: (request.verdict === 'approve' ? request.always : undefined) ?? null,
-  };
-}
-
-/** What an answer says, or how far an approval raises a budget. */
-function saidValue(row: InterruptionRow, request: DecisionRequest): JsonValue {
-  if (request.verdict === 'answer') return toJson(request.value);
-  if (request.verdict !== 'approve' || request.budget === undefined) return null;
-  if (row.kind === 'budget') return { limitUsd: usdOf(nanosOf(request.budget.usd)) };
-  const detail = `interruption ${row.id} is about no budget`;
-  throw new HoldfastError('invalid_request', `/budget: ${detail}.`, { fields: [{ pointer: '/budget', detail }] });
-}
-
-function argumentsOf(given: JsonObject | undefined): JsonObject | null {
-  const args = toJson(given);
-  if (given === undefined || args === null) return null;
-  if (typeof args === 'object' && !Array.isArray(args)) return args as JsonObject;
-  throw new HoldfastError('invalid_request', '/arguments: a JSON object was expected.', {
-    fields: [{ pointer: '/arguments', detail: 'a JSON object was expected' }],
-  });
 }

@@ -41,8 +41,8 @@ type LongRow<Column extends string> = { readonly [C in Column]: string | null } 
 export const isLong = (json: string): boolean => Buffer.byteLength(json) > PREVIEW_BYTES;
 
 /** Without half a character, and without what may be the beginning of a secret. */
-export const beginningOf = (json: string): string =>
-  shownBeginning(json.slice(0, SHOWN_CHARS)).replace(/[\uD800-\uDBFF]$/, '');
+export const beginningOf = (text: string, chars = SHOWN_CHARS): string =>
+  shownBeginning(text.slice(0, chars)).replace(/[\uD800-\uDBFF]$/, '');
 
 /**
  * How often one looks again for what another process did; where there is none, or where the run is at work in this one, only

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import { z } from 'zod';
+import { HoldfastError } from '../../core/errors/errors.js';
 import type { Integrity } from '../../core/integrity/integrity.js';
 import {
   type Always,
@@ -291,6 +292,67 @@ export async function listInterruptionRows(
   const order = ['requested_at', 'id'].map((column) => ({ column, order: 'asc' as const }));
   return rowsOfPage(db, query, { order, bytes: SHOWN_BYTES, limit: filter.limit });
 }
+
+/** Counting stops there. */
+const COUNTED_MOST = 10_000;
+const NAMES_MOST = 20;
+
+export interface PendingCounts {
+  readonly pending: number;
+  readonly mine: number;
+  readonly byKind: readonly Counted[];
+  readonly byAgent: readonly Counted[];
+  readonly byTool: readonly Counted[];
+  readonly expiringWithinHour: number;
+  readonly oldestRequestedAt: Date | null;
+  readonly atLeast: boolean;
+}
+
+interface Counted {
+  readonly name: string;
+  readonly count: number;
+}
+
+/** What waits for people, counted; of the oldest where there is more than is counted. `mine`: what this actor has approved already. */
+export async function countWaiting(db: Knex, tenant: string, actor: string): Promise<PendingCounts> {
+  const waiting = interruptions(db)
+    .where({ tenant, status: 'pending' })
+    .whereIn('kind', ['approval', 'question', 'budget'])
+    .orderBy('requested_at')
+    .limit(COUNTED_MOST + 1)
+    .select('id', 'kind', 'agent', 'tool', 'requested_at', 'expires_at');
+  const by = (column: string): string =>
+    `coalesce((select json_agg(json_build_object('name', name, 'count', n)) from
+       (select ${column} as name, count(*)::int as n from waiting where ${column} is not null
+         group by 1 order by 2 desc, 1 limit ${NAMES_MOST}) named), '[]')`;
+  const { rows }: { rows: PendingCounts[] } = await db.raw(
+    `with waiting as materialized (?)
+     select count(*)::int as pending,
+            (select count(*)::int from waiting w where exists (select from holdfast.decisions d
+              where d.interruption_id = w.id and d.actor = ?)) as mine,
+            ${by('kind')} as "byKind", ${by('agent')} as "byAgent", ${by('tool')} as "byTool",
+            (count(*) filter (where expires_at < now() + interval '1 hour'))::int as "expiringWithinHour",
+            min(requested_at) as "oldestRequestedAt", count(*) > ${COUNTED_MOST} as "atLeast"
+       from waiting`,
+    [waiting, actor],
+  );
+  const [counts] = rows;
+  if (counts === undefined) throw new HoldfastError('internal', 'A count gave no row.');
+  return counts;
+}
+
+/** What was decided last about calls of a tool, newest first, by a person or by time. */
+export const lastDecidedAbout = (
+  db: Knex,
+  { tenant, tool, limit }: { readonly tenant: string; readonly tool: string; readonly limit: number },
+): Rows<InterruptionRow> =>
+  interruptions(db)
+    .where({ tenant, tool, kind: 'approval' })
+    .whereIn('status', ['approved', 'rejected', 'expired'])
+    .whereNotNull('settled_at')
+    .orderBy('settled_at', 'desc')
+    .limit(limit)
+    .select(interruptionColumns(db));
 
 export async function countPending(db: Knex, tenant: string): Promise<number> {
   const [row] = await interruptions(db).where({ tenant, status: 'pending' }).count({ n: '*' });

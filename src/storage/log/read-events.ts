@@ -38,9 +38,9 @@ const eventOf = (row: EventRow): RunEvent => eventWith(row, dataOf(row.data));
 
 /** Id of the event that was written under a key. Throws `run_unknown` when the log has none. */
 export async function eventIdOf(db: Knex, runId: string, key: string): Promise<string> {
-  const row = await events(db).where({ run_id: runId, key }).first('seq');
-  if (row === undefined) throw new HoldfastError('run_unknown', `The log of run ${runId} has no event ${key}.`);
-  return `${runId}:${row.seq}`;
+  const seq = await seqOf(db, runId, key);
+  if (seq === null) throw new HoldfastError('run_unknown', `The log of run ${runId} has no event ${key}.`);
+  return `${runId}:${seq}`;
 }
 
 const DATA_BYTES = 'coalesce(octet_length(data), 0)';
@@ -62,6 +62,26 @@ export async function readEvent(db: Knex, runId: string, seq: number): Promise<R
 export async function readEvents(db: Knex, runId: string, after: number, limit: number): Promise<PageRows<RunEvent>> {
   const { rows, more } = await rowsAfter(db, runId, after, limit);
   return { rows: rows.map(eventOf), more };
+}
+
+/** A page of events before a sequence number, newest first. */
+export async function readEventsBefore(
+  db: Knex,
+  runId: string,
+  { before, limit, kind }: { readonly before: number | null; readonly limit: number; readonly kind?: string },
+): Promise<PageRows<RunEvent>> {
+  const query = events(db).where({ run_id: runId }).select('*');
+  if (before !== null) query.whereRaw('seq < ?::bigint', [before]);
+  if (kind !== undefined) query.where({ kind });
+  const order = [{ column: 'seq', order: 'desc' as const }];
+  const { rows, more } = await rowsOfPage<EventRow>(db, query, { order, bytes: DATA_BYTES, limit });
+  return { rows: rows.map(eventOf), more };
+}
+
+/** The place of the event that was written under a key; null: the log has none. */
+export async function seqOf(db: Knex, runId: string, key: string): Promise<number | null> {
+  const row = await events(db).where({ run_id: runId, key }).first('seq');
+  return row?.seq ?? null;
 }
 
 /** The same, with who wrote them. */
