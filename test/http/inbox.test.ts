@@ -2,6 +2,8 @@ import { Agent } from '@openai/agents';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { decisionCheck, interruptionContext, interruptionCounts } from '../../src/core/interruptions/context.js';
+import { listedInterruption } from '../../src/core/interruptions/interruption.js';
+import { pageOf } from '../../src/core/operations/fields.js';
 import { type RunView, runView } from '../../src/core/runs/run.js';
 import { askHumanTool, defineAgent, defineTool } from '../../src/index.js';
 import { describeEachDatabase } from '../harness/database.js';
@@ -159,6 +161,37 @@ describeEachDatabase('what a person needs to decide, over HTTP', (kind) => {
     const { wait } = await paused('cashier');
     expect((await door.ask('otto', 'POST', `/api/v1/interruptions/${wait}/check`, {})).status).toBe(403);
     expect((await door.ask('anna', 'POST', '/api/v1/interruptions/int_x/check', {})).status).toBe(404);
+  });
+
+  test('is listed by deadline, by several kinds, and by what the caller has said', async () => {
+    const list = async (query: string, actor: Actor = 'anna') => {
+      const answer = await door.ask(actor, 'GET', `/api/v1/interruptions?${query}`);
+      expect(answer.status, answer.text).toBe(200);
+      return pageOf(listedInterruption).parse(answer.json);
+    };
+    const { wait } = await paused('cashier');
+    await paused('asker');
+    await decide('anna', wait, 'approve', {});
+    const all = (await list('status=pending&order=deadline&limit=200')).items;
+    const due = all.map(({ expiresAt }) => expiresAt ?? '9');
+    expect(due).toEqual(due.toSorted());
+    expect(new Set(all.map(({ kind: one }) => one))).toEqual(new Set(['approval', 'question']));
+    const paged: string[] = [];
+    for (let cursor = ''; ; ) {
+      const { items, nextCursor } = await list(`status=pending&order=deadline&limit=2${cursor}`);
+      paged.push(...items.map(({ id }) => id));
+      if (nextCursor === null) break;
+      cursor = `&cursor=${nextCursor}`;
+    }
+    expect(paged).toEqual(all.map(({ id }) => id));
+    expect((await list('status=pending&kind=approval,question&limit=200')).items).toHaveLength(all.length);
+    expect((await list('status=pending&kind=question')).items.every((one) => one.kind === 'question')).toBe(true);
+    const mine = (await list('status=pending&voted=me')).items.map(({ id }) => id);
+    expect(mine).toContain(wait);
+    expect(mine.length).toBeLessThan(all.length);
+    expect((await list('status=pending&voted=me', 'adam')).items).toEqual([]);
+    const refused = await door.ask('anna', 'GET', '/api/v1/interruptions?kind=approval,other');
+    expect(refused.json).toMatchObject({ code: 'invalid_request', errors: [{ pointer: '/query/kind/1' }] });
   });
 
   test('what waits is counted, and what the caller has approved already', async () => {

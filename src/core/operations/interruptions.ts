@@ -46,18 +46,30 @@ export const INTERRUPTION_OPERATIONS = {
       run: idText.exactOptional(),
       agent: nameText.exactOptional().describe('Of the agent that asks, which may be one that the run was handed to.'),
       tool: nameText.exactOptional(),
-      kind: z.enum(INTERRUPTION_KINDS).exactOptional(),
+      kind: z
+        .string()
+        .max(100)
+        .transform((text) => text.split(','))
+        .pipe(z.array(z.enum(INTERRUPTION_KINDS)))
+        .exactOptional()
+        .describe(`One kind, or several with a comma between: ${INTERRUPTION_KINDS.join(', ')}.`),
       expiresBefore: z.iso
         .datetime({ offset: true })
         .exactOptional()
         .describe('Only those that expire before this time. What never expires is left out.'),
+      voted: z.literal('me').exactOptional().describe('Only those that the caller has said something about.'),
+      order: z
+        .enum(['age', 'deadline'])
+        .default('age')
+        .describe('`age`: oldest first. `deadline`: what expires first; what never expires comes last.'),
     }),
     response: pageOf(listedInterruption),
     errors: [],
-    args: ({ query: { run, expiresBefore, ...filter } }, { caller }) => {
+    args: ({ query: { run, expiresBefore, voted, ...filter } }, { caller }) => {
       const before = expiresBefore === undefined ? {} : { expiresBefore: new Date(expiresBefore) };
       const ofRun = run === undefined ? {} : { runId: run };
-      return [{ ...filter, ...ofRun, ...before }, caller];
+      const mine = voted === undefined ? {} : { votedBy: caller.actor };
+      return [{ ...filter, ...ofRun, ...mine, ...before }, caller];
     },
   }),
   countInterruptions: operation({

@@ -21,7 +21,7 @@ import type { Rows } from '../database/columns.js';
 import { inOneFlight } from '../database/transactions.js';
 import { type PageRows, rowsOfPage } from '../runs/page-rows.js';
 import { runColumns } from '../runs/run-columns.js';
-import { decodeCursor, type Placed, placeBy } from '../runs/run-list.js';
+import { decodeCursor, type Placed, placeOf } from '../runs/run-list.js';
 import type { RunRow } from '../runs/run-row.js';
 import { runs } from '../runs/runs.js';
 import { type DecisionRow, decisionColumns, type InterruptionRow, interruptionColumns } from './interruption-rows.js';
@@ -261,10 +261,17 @@ export interface InterruptionFilter {
   readonly runId?: string;
   readonly agent?: string;
   readonly tool?: string;
-  readonly kind?: InterruptionView['kind'];
+  readonly kind?: InterruptionView['kind'] | readonly InterruptionView['kind'][];
   /** Those whose time to decide is over before. What never expires is left out. */
   readonly expiresBefore?: Date;
+  /** Only those that this actor has said something about. */
+  readonly votedBy?: string;
+  /** Default `age`: by the time at which they were asked for. `deadline`: what never expires comes last. */
+  readonly order?: 'age' | 'deadline';
 }
+
+/** As the index has it. */
+const DUE = `coalesce(expires_at, '9999-12-31 00:00:00+00'::timestamptz)`;
 
 /** What was decided of it is read with it, and what its run may do. */
 const SHOWN_BYTES = `octet_length(arguments) + octet_length(reason_text) + octet_length(capabilities) + coalesce(octet_length(wait), 0)
@@ -272,25 +279,33 @@ const SHOWN_BYTES = `octet_length(arguments) + octet_length(reason_text) + octet
        from holdfast.decisions d where d.interruption_id = holdfast.interruptions.id), 0)
   + coalesce((select octet_length(r.grants) from holdfast.runs r where r.id = holdfast.interruptions.run_id), 0)`;
 
-/** A page of the inbox, oldest first. */
+/** A page of the inbox. */
 export async function listInterruptionRows(
   db: Knex,
   filter: InterruptionFilter & { readonly tenant: string; readonly limit: number; readonly cursor?: string },
 ): Promise<PageRows<Placed<InterruptionRow>>> {
-  const { tenant, status, runId, agent, tool, kind, expiresBefore, cursor } = filter;
-  const same = Object.entries({ tenant, status, run_id: runId, agent, tool, kind }).filter(
+  const { tenant, status, runId, agent, tool, kind, expiresBefore, votedBy, cursor, order = 'age' } = filter;
+  const same = Object.entries({ tenant, status, run_id: runId, agent, tool }).filter(
     ([, value]) => value !== undefined,
   );
-  const query = interruptions(db)
-    .where(Object.fromEntries(same))
-    .select(interruptionColumns(db), placeBy(db, 'requested_at'));
+  const place = order === 'age' ? 'requested_at' : DUE;
+  const query = interruptions(db).where(Object.fromEntries(same)).select(interruptionColumns(db), placeOf(db, place));
+  if (kind !== undefined) query.whereRaw('kind = any(?)', [[kind].flat()]);
   if (expiresBefore !== undefined) query.where('expires_at', '<', expiresBefore);
+  if (votedBy !== undefined)
+    query.whereRaw(
+      'exists (select from holdfast.decisions d where d.interruption_id = holdfast.interruptions.id and d.actor = ?)',
+      [votedBy],
+    );
   if (cursor !== undefined) {
     const { at, id } = decodeCursor(cursor);
-    query.whereRaw('(requested_at, id) > (?::timestamptz, ?)', [at, id]);
+    query.whereRaw(`(${place}, id) > (?::timestamptz, ?)`, [at, id]);
   }
-  const order = ['requested_at', 'id'].map((column) => ({ column, order: 'asc' as const }));
-  return rowsOfPage(db, query, { order, bytes: SHOWN_BYTES, limit: filter.limit });
+  const keys = [
+    { sql: place, order: 'asc' as const },
+    { column: 'id', order: 'asc' as const },
+  ];
+  return rowsOfPage(db, query, { order: keys, bytes: SHOWN_BYTES, limit: filter.limit });
 }
 
 /** Counting stops there. */

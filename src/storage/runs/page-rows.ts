@@ -3,9 +3,11 @@ import type { Knex } from 'knex';
 /** What the long columns of the rows of a page may take together, in bytes. One row that takes more comes alone. */
 export const PAGE_BYTES = 4_194_304;
 
+export type PageKey = { readonly order: 'asc' | 'desc' } & ({ readonly column: string } | { readonly sql: string });
+
 interface PageTerms {
-  /** Columns that name the place of a row, in this order; no two rows have the same. */
-  readonly order: readonly { readonly column: string; readonly order: 'asc' | 'desc' }[];
+  /** Columns, or expressions over them, that name the place of a row, in this order; no two rows have the same. */
+  readonly order: readonly PageKey[];
   /** Bytes of the long columns of a row, as SQL. `octet_length` of a column unpacks nothing. */
   readonly bytes: string;
   readonly limit: number;
@@ -26,9 +28,11 @@ export async function rowsOfPage<Row extends object>(
   query: Knex.QueryBuilder,
   { order, bytes, limit }: PageTerms,
 ): Promise<PageRows<Row>> {
-  for (const [at, { column }] of order.entries()) query.select(db.ref(column).as(`page_key_${at}`));
+  for (const [at, key] of order.entries()) {
+    const place = 'sql' in key ? db.raw(key.sql) : db.ref(key.column);
+    query.select(db.raw('? as ??', [place, `page_key_${at}`])).orderByRaw(`? ${key.order}`, [place]);
+  }
   const found = query
-    .orderBy([...order])
     .limit(limit + 1)
     .select(db.raw(`${bytes} as page_bytes`))
     .as('found');

@@ -31,8 +31,11 @@ export function decodeCursor(cursor: string): { readonly at: string; readonly id
 }
 
 /** The place of a row in a list by time. A `Date` of the driver is cut to milliseconds, and would skip or repeat rows. */
-export const placeBy = (db: Knex, column: string): Knex.Raw =>
-  db.raw(`to_char(?? at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as place`, [column]);
+export const placeBy = (db: Knex, column: string): Knex.Raw => placeOf(db, db.ref(column).toQuery());
+
+/** The same by an expression. */
+export const placeOf = (db: Knex, sql: string): Knex.Raw =>
+  db.raw(`to_char((${sql}) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as place`);
 
 /** A row with its place in a list by time. */
 export type Placed<Row> = Row & { readonly place: string };
