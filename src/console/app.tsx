@@ -1,8 +1,8 @@
 import type { ComponentType, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import type { InterruptionCounts } from '../core/interruptions/context.js';
 import { followLinks, go, path } from './address.js';
 import { cache, signedOut, silentSince, useAnswer } from './api/query.js';
-import { FOR_PEOPLE, type Interruptions } from './inbox/list.js';
 import { useKeys } from './keys.js';
 import { LoginPage, SignInForm } from './login/page.js';
 import { session, signOut } from './session.js';
@@ -11,6 +11,7 @@ import { KeyHelp } from './shared/key-help.js';
 import { useModal } from './shared/modal.js';
 import { now } from './shared/time.js';
 import { Text } from './text/text.js';
+import { countText } from './text/words.js';
 
 interface PageModule {
   readonly Page: ComponentType<{ readonly id: string }>;
@@ -39,9 +40,6 @@ const LINKS = [
   ['/operations', 'Operations', 'o'],
 ] as const;
 
-/** How many wait, of those that the inbox shows first. */
-export const PENDING = { path: 'interruptions', query: { status: 'pending', limit: 200 }, every: 2000 } as const;
-
 function Head({ waiting }: { readonly waiting: number | null }): JSX.Element {
   return (
     <header class="head">
@@ -54,7 +52,7 @@ function Head({ waiting }: { readonly waiting: number | null }): JSX.Element {
             {name}
             {to === '/inbox' && waiting !== null && waiting > 0 && (
               <span class="count">
-                {waiting === 200 ? '200+' : waiting}
+                {countText(waiting)}
                 <span class="unseen"> waiting</span>
               </span>
             )}
@@ -137,8 +135,8 @@ function SignedIn(): JSX.Element {
     { key: '?', says: 'All keys', act: () => showHelp(true) },
   ]);
   const [help, showHelp] = useState(false);
-  const pending = useAnswer<Interruptions>(PENDING);
-  const waiting = pending.data?.items.filter(({ kind }) => FOR_PEOPLE.has(kind)).length ?? null;
+  const counts = useAnswer<InterruptionCounts>({ path: 'interruptions/counts', every: 2000 });
+  const waiting = counts.data?.pending ?? null;
   useEffect(() => {
     document.title = document.title.replace(/^(\(\d+\+?\) )?/, waiting ? `(${waiting}) ` : '');
   }, [waiting, path.value]);

@@ -74,6 +74,9 @@ describeBrowser('the console', () => {
     const { run, wait } = await paused('cashier');
     const { page } = await tabOf('anna', { width: 360, height: 740 });
     await page.goto(`/inbox/${wait}`);
+    // Without scrolling: the verbs stand at the foot of the screen.
+    const verb = await page.getByRole('button', { name: 'Approve' }).boundingBox();
+    expect(verb && verb.y + verb.height).toBeLessThanOrEqual(740);
     await page.getByRole('button', { name: 'Approve' }).tap();
     await page.getByRole('dialog').getByRole('button', { name: 'Approve' }).tap();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
@@ -102,11 +105,19 @@ describeBrowser('the console', () => {
     const { page } = await tabOf('anna');
     await page.goto(`/inbox/${wait}`);
     await page.getByRole('button', { name: 'Edit' }).and(page.locator(':enabled')).click();
-    const field = page.getByLabel('Arguments (JSON)');
-    await field.fill('{"order": "1042", "cents": "sixty"}');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('cents').fill('sixty');
+    await dialog.getByText('"sixty" is no number').waitFor();
+    await dialog.getByLabel('cents').fill('60.5');
+    await dialog.getByRole('status').getByText('cents').waitFor();
     await page.keyboard.press('Control+Enter');
-    await page.getByRole('dialog').getByRole('alert').getByText('cents').first().waitFor();
-    await field.fill('{"order": "1042", "cents": 6000}');
+    await dialog.getByRole('alert').getByText('cents').first().waitFor();
+    await dialog.getByLabel('cents').fill('6000');
+    await dialog.getByText('These arguments would be taken.').waitFor();
+    await dialog.getByText('replace /cents = 6000').waitFor();
+    await dialog.getByRole('button', { name: 'Edit as JSON' }).click();
+    await dialog.getByLabel('Arguments (JSON)').fill('{"order": "1042", "cents": 6000}');
+    await dialog.getByText('remove /note').waitFor();
     await page.keyboard.press('Control+Enter');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await read(run.id);

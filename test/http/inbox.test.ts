@@ -184,6 +184,14 @@ describeEachDatabase('what a person needs to decide, over HTTP', (kind) => {
       cursor = `&cursor=${nextCursor}`;
     }
     expect(paged).toEqual(all.map(({ id }) => id));
+    const [newest, second] = (await list('status=pending&order=newest&limit=2')).items;
+    expect([newest?.requestedAt, second?.requestedAt]).toEqual(
+      [newest?.requestedAt, second?.requestedAt].toSorted().toReversed(),
+    );
+    const after = await list(
+      `status=pending&order=newest&limit=1&cursor=${(await list('status=pending&order=newest&limit=1')).nextCursor}`,
+    );
+    expect(after.items.map(({ id }) => id)).toEqual([second?.id]);
     expect((await list('status=pending&kind=approval,question&limit=200')).items).toHaveLength(all.length);
     expect((await list('status=pending&kind=question')).items.every((one) => one.kind === 'question')).toBe(true);
     const mine = (await list('status=pending&voted=me')).items.map(({ id }) => id);

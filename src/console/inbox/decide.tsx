@@ -4,9 +4,11 @@ import type { InterruptionView } from '../../core/interruptions/interruption.js'
 import { ask } from '../api/ask.js';
 import { cache, keyOf, readAgain } from '../api/query.js';
 import { FormDialog } from '../shared/modal.js';
-import { exactText, parseExact } from '../text/exact.js';
+import { parseExact } from '../text/exact.js';
 import { Json } from '../text/json.js';
 import { Text } from '../text/text.js';
+import { EditArguments, editedIn } from './edit.js';
+import { fieldsOf } from './edit-fields.js';
 import { titleOf } from './list.js';
 
 export type Act = 'approve' | 'edit' | 'reject' | 'answer';
@@ -15,18 +17,20 @@ interface DecideProps {
   readonly item: InterruptionView;
   readonly act: Act;
   readonly name: string;
+  /** The JSON schema of the arguments; null: it is not known. */
+  readonly schema: object | null;
   readonly close: (decided: boolean) => void;
 }
 
 const verdictOf = (act: Act): string => (act === 'edit' ? 'approve' : act);
 
 /** The dialog that confirms a decision. It sends the digest of what was read. */
-export function Decide({ item, act, name, close }: DecideProps): JSX.Element {
+export function Decide({ item, act, name, schema, close }: DecideProps): JSX.Element {
   const settled = useRef(false);
   const path = `interruptions/${encodeURIComponent(item.id)}`;
   const submit = async (form: FormData): Promise<void> => {
     try {
-      const body = bodyOf(item, act, form);
+      const body = bodyOf(item, act, form, schema);
       const decided = await ask<InterruptionView>(`${path}/${verdictOf(act)}`, { method: 'POST', body });
       cache.setQueryData(keyOf({ path }), decided);
       settled.current = decided.status !== 'pending';
@@ -49,7 +53,7 @@ export function Decide({ item, act, name, close }: DecideProps): JSX.Element {
       <p class="sentence">
         <Text text={titleOf(item)} kind="prose" />
       </p>
-      <Fields item={item} act={act} />
+      <Fields item={item} act={act} schema={schema} />
       <label for="message">{act === 'reject' ? 'Message that the model reads' : 'Message (the log keeps it)'}</label>
       <textarea id="message" name="message" rows={2} maxLength={8192} dir="auto" autofocus={act === 'reject'} />
       <p class="faint">
@@ -59,23 +63,9 @@ export function Decide({ item, act, name, close }: DecideProps): JSX.Element {
   );
 }
 
-function Fields({ item, act }: { readonly item: InterruptionView; readonly act: Act }): JSX.Element | null {
+function Fields({ item, act, schema }: Pick<DecideProps, 'item' | 'act' | 'schema'>): JSX.Element | null {
   const { wait } = item;
-  if (act === 'edit')
-    return (
-      <>
-        <label for="arguments">Arguments (JSON)</label>
-        <textarea
-          id="arguments"
-          name="arguments"
-          class="exact"
-          rows={Math.min(18, exactText(item.arguments, 2).split('\n').length + 1)}
-          defaultValue={exactText(item.arguments, 2)}
-          spellcheck={false}
-          autofocus
-        />
-      </>
-    );
+  if (act === 'edit') return <EditArguments item={item} schema={schema} />;
   if (act === 'answer' && wait?.kind === 'question' && wait.choices !== null)
     return (
       <fieldset>
@@ -116,11 +106,12 @@ function Fields({ item, act }: { readonly item: InterruptionView; readonly act: 
 }
 
 /** What is sent. Throws where a text is no JSON. */
-function bodyOf({ digest, wait }: InterruptionView, act: Act, form: FormData): object {
+function bodyOf(item: InterruptionView, act: Act, form: FormData, schema: object | null): object {
+  const { digest, wait } = item;
   const textOf = (name: string): string => String(form.get(name) ?? '');
   const message = textOf('message').trim();
   const common = { digest, ...(message === '' ? {} : { message }) };
-  if (act === 'edit') return { ...common, arguments: jsonIn(textOf('arguments'), 'The arguments are') };
+  if (act === 'edit') return { ...common, arguments: editedIn(form, fieldsOf(schema, item.arguments)) };
   if (act === 'answer') {
     if (form.has('choice')) return { ...common, value: textOf('choice') };
     return { ...common, value: form.has('text') ? textOf('text') : jsonIn(textOf('value'), 'The result is') };

@@ -13,7 +13,7 @@ import { exactText } from '../text/exact.js';
 import { Json } from '../text/json.js';
 import { Text } from '../text/text.js';
 import { hiddenIn, isMixed } from '../text/visible.js';
-import { Before } from './before.js';
+import { Before, StorySoFar, ToolFacts, useContextOf } from './context.js';
 import { type Act, Decide } from './decide.js';
 import { titleOf } from './list.js';
 
@@ -60,7 +60,14 @@ function Decided({ decision }: { readonly decision: DecisionView }): JSX.Element
   );
 }
 
-function Notes({ item }: { readonly item: InterruptionView }): JSX.Element | null {
+/** What is worth a look before one decides. */
+function Notes({
+  item,
+  more,
+}: {
+  readonly item: InterruptionView;
+  readonly more: readonly string[];
+}): JSX.Element | null {
   const text = exactText(item.arguments);
   const hidden = hiddenIn(text.replaceAll(/\\u[0-9a-f]{4}/gi, ''));
   const notes = [
@@ -70,6 +77,7 @@ function Notes({ item }: { readonly item: InterruptionView }): JSX.Element | nul
     ...(item.integrity.length === 0
       ? []
       : ['Rows of this interruption do not say what the log says. It cannot be decided.']),
+    ...(item.status === 'pending' ? more : []),
   ];
   if (notes.length === 0) return null;
   return (
@@ -176,6 +184,7 @@ function Opened({ item, openNext }: { readonly item: InterruptionView; readonly 
     const timer = setTimeout(() => setSettled(true), SETTLING_MS);
     return () => clearTimeout(timer);
   }, [item.id, item.status, item.digest]);
+  const context = useContextOf(item.id);
   const acts = actsOf(item);
   const blocked = whyBlocked(item);
   const canNow = (one: Act): boolean =>
@@ -203,9 +212,15 @@ function Opened({ item, openNext }: { readonly item: InterruptionView; readonly 
         <p class="faint">
           <Text text={item.agent} /> · asked <Time at={item.requestedAt} /> · run{' '}
           <Id id={item.runId} href={`/runs/${item.runId}`} />
+          {context !== undefined && context.run.startedBy.length > 0 && (
+            <>
+              {' '}
+              · started by <Text text={context.run.startedBy.join(', ')} />
+            </>
+          )}
         </p>
       </header>
-      <Notes item={item} />
+      <Notes item={item} more={context?.notes.map(({ detail }) => detail) ?? []} />
       {item.reason.code === 'unknown_effect' && (
         <section class="card">
           <h3>What is not known</h3>
@@ -224,18 +239,7 @@ function Opened({ item, openNext }: { readonly item: InterruptionView; readonly 
           <dd>
             <Text text={item.reason.text} kind="prose" />
           </dd>
-          {item.capabilities.length > 0 && (
-            <>
-              <dt>Needs</dt>
-              <dd>
-                {item.capabilities.map((capability) => (
-                  <div key={capability} class="exact">
-                    <Text text={capability} />
-                  </div>
-                ))}
-              </dd>
-            </>
-          )}
+          <ToolFacts item={item} context={context} />
           <dt>Approvals</dt>
           <dd>
             {item.decisions.filter(({ verdict }) => verdict === 'approve').length} of {item.requiredApprovals}
@@ -254,7 +258,8 @@ function Opened({ item, openNext }: { readonly item: InterruptionView; readonly 
           </ul>
         )}
       </section>
-      <Before item={item} />
+      {context !== undefined && <StorySoFar context={context} runId={item.runId} />}
+      {context !== undefined && <Before context={context} />}
       {acts.length > 0 && (
         <footer class="verbs">
           {blocked !== null && <p class="note">{blocked}</p>}
@@ -279,6 +284,7 @@ function Opened({ item, openNext }: { readonly item: InterruptionView; readonly 
           item={item}
           act={act}
           name={nameOfAct(act, item)}
+          schema={context?.tool?.input ?? null}
           close={(decided) => {
             setAct(null);
             if (decided) openNext();

@@ -8,9 +8,6 @@ import { Text } from '../text/text.js';
 
 export type Interruptions = Page<ListedInterruption>;
 
-/** What a person settles. */
-export const FOR_PEOPLE: ReadonlySet<string> = new Set(['approval', 'question', 'budget']);
-
 /** What a run waits for, in a sentence. */
 export function titleOf({ reason, tool, wait }: InterruptionView): string {
   if (wait?.kind === 'question') return wait.text;
@@ -19,12 +16,6 @@ export function titleOf({ reason, tool, wait }: InterruptionView): string {
   if (reason.code === 'unknown_effect') return `${tool ?? 'A call'} may have happened`;
   return tool === null ? reason.text : `${tool}: ${reason.text}`;
 }
-
-/** What never expires comes last; of two that expire together, the older first. */
-export const byDeadline = (a: InterruptionView, b: InterruptionView): number =>
-  (a.expiresAt ?? '9').localeCompare(b.expiresAt ?? '9') || a.requestedAt.localeCompare(b.requestedAt);
-
-export const byAge = (a: InterruptionView, b: InterruptionView): number => a.requestedAt.localeCompare(b.requestedAt);
 
 interface ListProps {
   readonly items: readonly ListedInterruption[];

@@ -6,8 +6,11 @@ import { useAnswer } from '../api/query.js';
 import { useKeys } from '../keys.js';
 import { Unanswered } from '../shared/unanswered.js';
 import { Item } from './item.js';
-import { byAge, byDeadline, FOR_PEOPLE, InboxList, type Interruptions } from './list.js';
+import { InboxList, type Interruptions } from './list.js';
 
+const SHOWN = 200;
+/** What a person settles. */
+const FOR_PEOPLE = 'approval,question,budget';
 const STATUSES = ['pending', 'approved', 'rejected', 'answered', 'expired', 'cancelled'] as const;
 const KINDS = ['approval', 'question', 'budget', 'timer', 'event', 'child_run'] as const;
 
@@ -38,7 +41,8 @@ function Filters(): JSX.Element {
     <div class="filters">
       {select('status', 'Status', STATUSES.slice(1), 'waiting')}
       {select('kind', 'Kind', KINDS, 'for people')}
-      {select('order', 'Order', ['age'], 'deadline')}
+      {select('order', 'Order', ['age', 'newest', 'deadline'], 'in order')}
+      {select('voted', 'Whose', ['me'], 'all')}
       {field('agent', 'Agent')}
       {field('tool', 'Tool')}
     </div>
@@ -46,7 +50,7 @@ function Filters(): JSX.Element {
 }
 
 function Empty(): JSX.Element {
-  const filtered = Object.keys(paramsOf(['kind', 'agent', 'tool']));
+  const filtered = Object.keys(paramsOf(['kind', 'agent', 'tool', 'voted']));
   return (
     <section class="empty">
       {filtered.length === 0 ? (
@@ -80,14 +84,18 @@ export function Page({ id }: { readonly id: string }): JSX.Element {
   const status = param('status') || 'pending';
   const answer = useAnswer<Interruptions>({
     path: 'interruptions',
-    query: { status, limit: 200, ...paramsOf(['kind', 'agent', 'tool']) },
+    query: {
+      ...{
+        status,
+        limit: SHOWN,
+        kind: FOR_PEOPLE,
+        order: param('order') || (status === 'pending' ? 'deadline' : 'newest'),
+      },
+      ...paramsOf(['kind', 'agent', 'tool', 'voted']),
+    },
     every: 2000,
   });
-  const order = param('order') === 'age' ? byAge : byDeadline;
-  const listed = answer.data?.items ?? [];
-  const items: readonly ListedInterruption[] = listed
-    .filter(({ kind }) => param('kind') !== '' || FOR_PEOPLE.has(kind))
-    .toSorted(status === 'pending' ? order : (a, b) => byAge(b, a));
+  const items: readonly ListedInterruption[] = answer.data?.items ?? [];
   const at = items.findIndex((item) => item.id === id);
   const wide = matchMedia('(min-width: 900px)').matches;
   const first = items[0]?.id;
@@ -113,7 +121,9 @@ export function Page({ id }: { readonly id: string }): JSX.Element {
         {answer.data === undefined && <Unanswered answer={answer} />}
         {answer.data !== undefined && items.length === 0 && <Empty />}
         <InboxList items={items} selected={id} open={addressOf} />
-        {listed.length === 200 && <p class="note">The first 200 are shown. A filter narrows the list.</p>}
+        {answer.data?.nextCursor != null && (
+          <p class="note">The first {items.length} are shown. A filter narrows the list.</p>
+        )}
       </section>
       {id !== '' && (
         <Item

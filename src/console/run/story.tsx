@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { RunEvent } from '../../core/log/event.js';
 import type { Said } from '../api/live.js';
+import { EffectWord } from '../shared/effect.js';
 import { exactText } from '../text/exact.js';
 import { Json } from '../text/json.js';
 import { Block, Text } from '../text/text.js';
@@ -89,8 +90,6 @@ const DID = {
   cancel: 'cancelled',
 } as const;
 
-const EFFECTS = { pure: '○ pure', idempotent: '⟳ idempotent', unsafe: '⚠ unsafe' } as const;
-
 function Call({ call, select }: { readonly call: StoryCall; readonly select: StoryProps['select'] }): JSX.Element {
   const { checked, outcome, decisions, childRunId } = call;
   const edited = decisions.find(({ edit }) => edit !== undefined)?.edit;
@@ -100,7 +99,7 @@ function Call({ call, select }: { readonly call: StoryCall; readonly select: Sto
         <strong class="exact">
           <Text text={checked.tool} />
         </strong>
-        <span class="faint">{EFFECTS[checked.effect]}</span>
+        <EffectWord of={checked.effect} />
         <span class="fill" />
         <button type="button" class="plain" onClick={() => select(call.seq)}>
           event {call.seq}

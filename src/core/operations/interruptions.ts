@@ -59,9 +59,11 @@ export const INTERRUPTION_OPERATIONS = {
         .describe('Only those that expire before this time. What never expires is left out.'),
       voted: z.literal('me').exactOptional().describe('Only those that the caller has said something about.'),
       order: z
-        .enum(['age', 'deadline'])
+        .enum(['age', 'newest', 'deadline'])
         .default('age')
-        .describe('`age`: oldest first. `deadline`: what expires first; what never expires comes last.'),
+        .describe(
+          '`age`: oldest first. `newest`: newest first. `deadline`: what expires first; what never expires comes last.',
+        ),
     }),
     response: pageOf(listedInterruption),
     errors: [],

@@ -267,7 +267,7 @@ export interface InterruptionFilter {
   /** Only those that this actor has said something about. */
   readonly votedBy?: string;
   /** Default `age`: by the time at which they were asked for. `deadline`: what never expires comes last. */
-  readonly order?: 'age' | 'deadline';
+  readonly order?: 'age' | 'newest' | 'deadline';
 }
 
 /** As the index has it. */
@@ -288,7 +288,8 @@ export async function listInterruptionRows(
   const same = Object.entries({ tenant, status, run_id: runId, agent, tool }).filter(
     ([, value]) => value !== undefined,
   );
-  const place = order === 'age' ? 'requested_at' : DUE;
+  const place = order === 'deadline' ? DUE : 'requested_at';
+  const direction = order === 'newest' ? 'desc' : 'asc';
   const query = interruptions(db).where(Object.fromEntries(same)).select(interruptionColumns(db), placeOf(db, place));
   if (kind !== undefined) query.whereRaw('kind = any(?)', [[kind].flat()]);
   if (expiresBefore !== undefined) query.where('expires_at', '<', expiresBefore);
@@ -299,12 +300,12 @@ export async function listInterruptionRows(
     );
   if (cursor !== undefined) {
     const { at, id } = decodeCursor(cursor);
-    query.whereRaw(`(${place}, id) > (?::timestamptz, ?)`, [at, id]);
+    query.whereRaw(`(${place}, id) ${direction === 'asc' ? '>' : '<'} (?::timestamptz, ?)`, [at, id]);
   }
   const keys = [
-    { sql: place, order: 'asc' as const },
-    { column: 'id', order: 'asc' as const },
-  ];
+    { sql: place, order: direction },
+    { column: 'id', order: direction },
+  ] as const;
   return rowsOfPage(db, query, { order: keys, bytes: SHOWN_BYTES, limit: filter.limit });
 }
 
