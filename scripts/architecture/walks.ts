@@ -91,6 +91,7 @@ export const WALKS: readonly Walk[] = [
       { to: 'core/operations:DECISION' },
       { to: 'engine:OPERATIONS', via: 'decide' },
       { to: 'engine:decide' },
+      { to: 'engine:judgeRequest' },
       { to: 'core:judgeDecision' },
       { to: 'steps:settleAndResume', from: 'engine:decide' },
       { to: 'steps:SettlementBatch' },

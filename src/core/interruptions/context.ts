@@ -23,7 +23,7 @@ export const interruptionCounts = z
   .meta({ id: 'InterruptionCounts' });
 export type InterruptionCounts = z.infer<typeof interruptionCounts>;
 
-/** One capability that a call needs, held against the grants of its run. */
+/** One capability that a call needs, checked against the grants of its run. */
 const check = z.object({
   capability: z.string(),
   effect: z.enum(['allow', 'ask', 'deny']),
@@ -58,7 +58,7 @@ export const interruptionContext = z
       })
       .nullable()
       .describe('The tool as this server knows it; null: it does not, or the interruption is about no call.'),
-    checks: z.array(check).describe('What the call needs, held against the grants of its run now.'),
+    checks: z.array(check).describe('What the call needs, checked against the grants of its run now.'),
     run: z.object({
       id: z.string(),
       agent: z.string(),

@@ -117,7 +117,7 @@ function schemaOf(schema: JsonObject, allowance: Allowance): z.ZodType | null {
   }
 }
 
-/** What a call needs, held against the grants of its run; nothing is known of arguments that do not fit. */
+/** What a call needs, checked against the grants of its run; nothing is known of arguments that do not fit. */
 export function checksFor(run: Pick<RunRow, 'grants'>, args: JsonObject, tool: FunctionTool): CapabilityCheck[] {
   const spec = toolSpecOf(tool);
   const parsed = spec.parse(args);

@@ -32,7 +32,7 @@ import { allowanceOfRequest, type EngineContext } from '../engine-context.js';
 import { beginningOf } from '../runs/read-runs.js';
 import { checksFor, jsonSchemaOf } from './approval-terms.js';
 import { unknownInterruption } from './interruption-operations.js';
-import { judge } from './judge.js';
+import { judgeRequest } from './judge-request.js';
 
 /** How many events before an interruption are looked at for its story. */
 const STORY_EVENTS = 100;
@@ -153,7 +153,7 @@ export const checkApproval = (
     const needs = tool === undefined ? capabilities : checksFor(run, args, tool).map(({ capability }) => capability);
     const common = { difference, capabilities: [...needs] };
     try {
-      const { effect } = await judge(context, trx, { run, row }, { verdict: 'approve', ...request }, actor);
+      const { effect } = await judgeRequest(context, trx, { run, row }, { verdict: 'approve', ...request }, actor);
       return { ok: true, errors: [], ...common, settles: effect === 'settle' };
     } catch (error) {
       if (!(error instanceof HoldfastError) || error.code === 'payload_too_large') throw error;

@@ -30,7 +30,7 @@ import type { EngineContext } from '../engine-context.js';
 import { beginningOf, isLong } from '../runs/read-runs.js';
 import { expire, settlePast } from '../workers/due-deadlines.js';
 import { unfitNow } from './approval-terms.js';
-import { judge } from './judge.js';
+import { judgeRequest } from './judge-request.js';
 
 export const unknownInterruption = (id: string): HoldfastError =>
   new HoldfastError('interruption_unknown', `There is no interruption ${JSON.stringify(id)}.`);
@@ -110,7 +110,7 @@ export async function decide(
     assertNotErased(run);
     settling.runIds.add(run.id);
     if (row.status === 'pending' && isPast(row, context.stepContext.now())) overdue = run.id;
-    const { choice, effect, extras, before, said } = await judge(context, trx, { run, row }, request, actor);
+    const { choice, effect, extras, before, said } = await judgeRequest(context, trx, { run, row }, request, actor);
     if (effect === 'same') return before;
     const { verdict, message, value } = choice;
     const made = { verdict, actor, message, value, extras };

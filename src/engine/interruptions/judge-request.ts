@@ -30,7 +30,7 @@ export interface Judged {
 }
 
 /** Says whether a decision may be made now. Throws what `decide` throws. Writes nothing. */
-export async function judge(
+export async function judgeRequest(
   context: EngineContext,
   trx: Knex.Transaction,
   { run, row }: { readonly run: RunRow; readonly row: InterruptionRow },
