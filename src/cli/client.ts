@@ -3,6 +3,7 @@ import type { DecisionRequest, InterruptionView } from '../core/interruptions/in
 import type { RunDelta } from '../core/log/delta.js';
 import type { RunEvent } from '../core/log/event.js';
 import type { Operation } from '../core/operations/operation.js';
+import { SIGN_IN_CODES, type SignInCode, signInCode } from '../core/operations/sign-ins.js';
 import { OPERATIONS, type OperationName, type Operations } from '../core/operations/table.js';
 import type { BatchAnswer } from '../core/tasks/task-batch.js';
 import { readAnswers } from './commands/tasks/batch-answers.js';
@@ -56,6 +57,8 @@ export interface Client extends Calls {
   submitTasks(lines: ReadableStream<Uint8Array>, idempotencyKey: string): AsyncGenerator<BatchAnswer, void>;
   /** Approves, rejects or answers. */
   decide(id: string, decision: DecisionRequest): Promise<InterruptionView>;
+  /** A code that signs one browser in as the token of this client. */
+  createSignInCode(): Promise<SignInCode>;
   /** Events after a sequence number, live, until the run is over. Throws when the connection ends before. */
   streamEvents(id: string, after: number, signal: AbortSignal): AsyncGenerator<RunEvent, void>;
   /** The same, with what models say while they answer between the events. */
@@ -160,6 +163,14 @@ export function createClient(baseUrl: string, token: string): Client {
       yield* readAnswers(url, await open(method, path, { lines, headers }));
     },
     decide: (id, { verdict, ...body }) => call(OPERATIONS[verdict], id, body),
+    createSignInCode: async () => {
+      const response = await send('POST', SIGN_IN_CODES, { body: {}, signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) });
+      const body: unknown = await response.json().catch(() => null);
+      if (!response.ok) throw errorOfAnswer(url, response.status, body);
+      const parsed = signInCode.safeParse(body);
+      if (parsed.success) return parsed.data;
+      throw notHoldfast(url, 'an answer of another shape');
+    },
     async *streamEvents(id, after, signal) {
       for await (const one of stream(id, after, false, signal)) if ('seq' in one) yield one;
     },

@@ -12,6 +12,10 @@ export const COMMAND_EXAMPLES: { readonly [command: string]: readonly Example[] 
     ['Serve the agents of this folder on port 3000', 'holdfast serve --port 3000'],
     ['Execute runs in one more process, without an API', 'holdfast serve --role worker'],
   ],
+  console: [
+    ['Open the console', 'holdfast console'],
+    ['Print the address alone, for a browser elsewhere', 'holdfast console --no-open'],
+  ],
   run: [
     ['Start a run, and wait for it', "holdfast run treasurer 'Pay the expense reports of June 2026.' --wait"],
     ['Read the input from stdin', 'holdfast run treasurer - --metadata @labels.json'],

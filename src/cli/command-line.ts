@@ -36,6 +36,7 @@ import { watchCommand } from './commands/runs/watch.js';
 import { workCommand } from './commands/runs/work.js';
 import { agentsCommand } from './commands/server/agents.js';
 import { compactCommand } from './commands/server/compact.js';
+import { consoleCommand } from './commands/server/console.js';
 import { demoCommand } from './commands/server/demo.js';
 import { migrateCommand } from './commands/server/migrate.js';
 import { serveCommand } from './commands/server/serve.js';
@@ -62,6 +63,7 @@ export const commands = (services: CliServices): readonly Command[] =>
     showCommand(),
     runsCommand(),
     agentsCommand(),
+    consoleCommand(),
     inboxCommand(),
     approveCommand(),
     rejectCommand(),

@@ -5,7 +5,7 @@ interface CommandText {
 
 /** Which commands stand together in the help. */
 export const COMMAND_GROUPS: { readonly [title: string]: readonly string[] } = {
-  'Get started': ['init', 'serve', 'run', 'agents', 'demo', 'doctor', 'completion', 'help'],
+  'Get started': ['init', 'serve', 'console', 'run', 'agents', 'demo', 'doctor', 'completion', 'help'],
   Runs: ['runs', 'show', 'watch', 'wait', 'events', 'cancel', 'delete', 'emit', 'sessions', 'fork', 'retry'],
   Decisions: ['inbox', 'approve', 'reject', 'answer', 'standing-decisions'],
   'What a run did': ['trajectory', 'state', 'diff', 'replay', 'verify', 'repair', 'proof', 'checkpoint', 'signing-key'],
@@ -35,6 +35,11 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
       'nothing. SIGTERM and SIGINT stop it within `HOLDFAST_SHUTDOWN_GRACE_MS`; a second one ' +
       'ends it at once. What was in flight is cut at its next turn, or goes on at the next start ' +
       'or in [another worker](operate/workers.md).',
+  },
+  console: {
+    about:
+      'Opens the [console](console.md) of the server in a browser, signed in as the token of this command. ' +
+      'The address holds a code that works once, within a minute. Where the output is no terminal, it only prints the address.',
   },
   run: {
     about: 'Starts a run and prints its id. The input `-` is read from stdin.',

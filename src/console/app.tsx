@@ -4,8 +4,8 @@ import type { InterruptionCounts } from '../core/interruptions/context.js';
 import { followLinks, go, path } from './address.js';
 import { cache, signedOut, silentSince, useAnswer } from './api/query.js';
 import { useKeys } from './keys.js';
-import { LoginPage, SignInForm } from './login/page.js';
-import { session, signOut } from './session.js';
+import { CodeLogin, CodeQuestion, LoginPage, SignInForm } from './login/page.js';
+import { broughtCode, session, signOut } from './session.js';
 import { Jump } from './shared/jump.js';
 import { KeyHelp } from './shared/key-help.js';
 import { useModal } from './shared/modal.js';
@@ -182,6 +182,8 @@ export function App(): JSX.Element {
   }, []);
   useEffect(() => cache.mount(), []);
   if (who === undefined) return <Silence />;
+  const code = broughtCode.value;
+  if (code !== null) return who === null ? <CodeLogin code={code} /> : <CodeQuestion code={code} actor={who.actor} />;
   if (who === null) return <LoginPage />;
   return (
     <>

@@ -1,8 +1,9 @@
 import { render } from 'preact';
 import { App } from './app.js';
-import { readSession } from './session.js';
+import { readSession, takeCode } from './session.js';
 
 const root = document.getElementById('app');
 if (root === null) throw new Error('The page has no element for the console.');
+takeCode();
 render(<App />, root);
 void readSession();

@@ -23,10 +23,26 @@ export async function readSession(): Promise<void> {
   }
 }
 
-/** Throws `ProblemError`. */
-export async function signIn(token: string): Promise<void> {
+/** A code that the address brought, which no one has used yet; null: it brought none. */
+export const broughtCode = signal<string | null>(null);
+
+/** Takes the code out of the address, so that neither the history nor a copied link has it. */
+export function takeCode(): void {
+  const code = /^#code=([\w.~-]+)$/.exec(location.hash)?.[1];
+  if (code === undefined) return;
+  history.replaceState(null, '', '/login');
+  broughtCode.value = code;
+}
+
+export function dropCode(): void {
+  broughtCode.value = null;
+}
+
+/** Signs in by a token, or by the code that the address brought. Throws `ProblemError`. */
+export async function signIn(proof: { readonly token: string } | { readonly code: string }): Promise<void> {
   const before = session.value?.actor;
-  session.value = await ask<SignInView>('sign-ins', { method: 'POST', body: { token } });
+  session.value = await ask<SignInView>('sign-ins', { method: 'POST', body: proof });
+  broughtCode.value = null;
   signedOut.value = false;
   if (before !== session.value.actor) {
     cache.clear();

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { HoldfastError } from '../core/errors/errors.js';
 import { NO_INPUT, type Operation } from '../core/operations/operation.js';
-import { type SignInView, signInBody, signInView } from '../core/operations/sign-ins.js';
+import { SIGN_IN_CODES, type SignInView, signInBody, signInCode, signInView } from '../core/operations/sign-ins.js';
 import { OPERATIONS } from '../core/operations/table.js';
 import { whyNot } from './auth/gate.js';
 import type { SignedIn } from './auth/sign-ins.js';
@@ -35,14 +35,28 @@ export const SIGN_IN_ROUTES: readonly OpenRoute[] = [
     method: 'POST',
     path: '/api/v1/sign-ins',
     operationId: 'signIn',
-    summary: 'Sign in in a browser: the answer sets a cookie that stands for the token.',
+    summary: 'Sign in in a browser, by a token or a code: the answer sets a cookie that stands for the token.',
     access: 'open',
     body: signInBody,
     response: signInView,
     errors: ['unauthenticated', 'invalid_request', 'cross_site', 'tls_required', 'rate_limited'],
     call: async (context) => {
-      const { token } = parseInput(signInBody, await context.body(), '');
-      return withCookie(context.signIns.begin(context.request, token));
+      const proof = parseInput(signInBody, await context.body(), '');
+      return withCookie(context.signIns.begin(context.request, proof));
+    },
+  },
+  {
+    ...NO_INPUT,
+    method: 'POST',
+    path: SIGN_IN_CODES,
+    operationId: 'createSignInCode',
+    summary: 'Get a code that signs one browser in, once and within a minute, as the bearer token of this request.',
+    access: 'open',
+    response: signInCode,
+    errors: ['unauthenticated', 'rate_limited'],
+    call: async ({ signIns, request }) => {
+      const { code, expiresAt } = signIns.code(request);
+      return json({ code, expiresAt: new Date(expiresAt).toISOString() });
     },
   },
   {

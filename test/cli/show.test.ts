@@ -111,3 +111,21 @@ it('at a terminal, an answer in pieces is printed once, while it is said', async
     Object.assign(process.stdout, { isTTY, columns });
   }
 });
+
+it('console prints an address that signs a browser in, once', async () => {
+  const { stdout, code } = await holdfast('console', '--no-open');
+  expect(code).toBe(0);
+  const address = new URL(stdout.split('\n')[0] ?? '');
+  expect(address.href).toMatch(new RegExp(`^${stage.door.http.url}/login#code=[\\w.-]+$`));
+  expect(stdout).toContain('It signs one browser in, once, within a minute.\n');
+  const signIn = () =>
+    fetch(`${stage.door.http.url}/api/v1/sign-ins`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', 'Sec-Fetch-Site': 'same-origin', 'Holdfast-Console': '1' },
+      body: JSON.stringify({ code: address.hash.slice('#code='.length) }),
+    });
+  const first = await signIn();
+  expect(await first.json()).toMatchObject({ actor: 'vera', role: 'viewer' });
+  expect((await signIn()).status).toBe(401);
+  expect(JSON.parse((await holdfast('console', '--json')).stdout)).toMatchObject({ expiresAt: expect.any(String) });
+});

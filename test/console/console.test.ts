@@ -141,6 +141,35 @@ describeBrowser('the console', () => {
     });
   });
 
+  test('the address of `holdfast console` signs in once, and asks before it signs in as someone else', async () => {
+    const codeOf = async (actor: Actor): Promise<string> => {
+      const { json } = await door.ask(actor, 'POST', '/api/v1/sign-ins/codes', {});
+      return z.object({ code: z.string() }).parse(json).code;
+    };
+    const tab = await openTab(browser, { url: door.http.url });
+    tabs.push(tab);
+    const { page } = tab;
+    const code = await codeOf('anna');
+    await page.goto(`/login#code=${code}`);
+    await page.waitForURL('**/inbox**');
+    expect(page.url()).not.toContain('code');
+    await page.getByText('anna').first().waitFor();
+    await page.goto('about:blank');
+    await page.goto(`/login#code=${await codeOf('adam')}`);
+    await page.getByText('You are signed in as').waitFor();
+    await page.getByRole('button', { name: 'Stay' }).click();
+    await page.getByText('anna').first().waitFor();
+    await page.goto('about:blank');
+    await page.goto(`/login#code=${await codeOf('adam')}`);
+    await page.getByRole('button', { name: 'Sign in with the code' }).click();
+    await page.getByText('adam').first().waitFor();
+    const other = await openTab(browser, { url: door.http.url });
+    tabs.push(other);
+    await other.page.goto(`/login#code=${code}`);
+    await other.page.getByRole('alert').getByText('The code was used').waitFor();
+    await other.page.getByLabel('Token').waitFor();
+  });
+
   test('what someone else decided is seen at once, and cannot be decided again', async () => {
     const { wait } = await paused('cashier');
     const { page } = await tabOf('anna');

@@ -76,6 +76,37 @@ describeEachDatabase('sign-ins', (kind) => {
     });
   });
 
+  test('a code signs one browser in, once, as the bearer token that asked for it', async () => {
+    const codeOf = (headers: Headers) => send(door.http.url, 'POST', '/api/v1/sign-ins/codes', headers, {});
+    const use = (code: unknown): Promise<Got> => send(door.http.url, 'POST', '/api/v1/sign-ins', CONSOLE, { code });
+    const { status, json } = await codeOf({ Authorization: `Bearer ${token}` });
+    expect(status).toBe(200);
+    const left = Date.parse(String(json['expiresAt'])) - Date.now();
+    expect(left).toBeGreaterThan(30_000);
+    expect(left).toBeLessThanOrEqual(60_000);
+    const code = String(json['code']);
+    const [tokenId, nonce, , signed] = code.split('.');
+    for (const wrong of [
+      `${code}x`,
+      [tokenId, nonce, (Date.now() + 1e6).toString(36), signed].join('.'),
+      [tokenId, nonce, (Date.now() - 1).toString(36), signed].join('.'),
+      token,
+      'a.b.c.d',
+    ])
+      expect((await use(wrong)).code, wrong).toBe('unauthenticated');
+    const signedIn = await use(code);
+    expect(signedIn).toMatchObject({ status: 200, json: { actor: 'anna', role: 'approver' } });
+    expect((await ask(signedIn.cookie, 'GET', '/api/v1/runs')).status).toBe(200);
+    expect((await use(code)).code).toBe('unauthenticated');
+    // A cookie is no code, and asks for none.
+    const value = pairIn(signedIn.cookie).split('=')[1];
+    expect((await use(value)).code).toBe('unauthenticated');
+    expect((await codeOf({ ...CONSOLE, Cookie: pairIn(signedIn.cookie) })).code).toBe('unauthenticated');
+    const both = await send(door.http.url, 'POST', '/api/v1/sign-ins', CONSOLE, { code, token });
+    expect(both.code).toBe('invalid_request');
+    expect((await send(door.http.url, 'POST', '/api/v1/sign-ins', CONSOLE, {})).code).toBe('invalid_request');
+  });
+
   test('a wrong token, and a cookie that was changed, are refused', async () => {
     const wrong = await send(door.http.url, 'POST', '/api/v1/sign-ins', CONSOLE, { token: 'no-token-of-this-server' });
     expect(wrong).toMatchObject({ status: 401, code: 'unauthenticated', cookie: '' });

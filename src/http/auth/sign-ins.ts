@@ -1,10 +1,11 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Request } from 'express';
 import { HoldfastError } from '../../core/errors/errors.js';
+import type { SignInBody } from '../../core/operations/sign-ins.js';
 import { isLoopback, nameOf } from './host.js';
 import { createRate, type Rate } from './rate.js';
 import { assertFromConsole } from './same-site.js';
-import type { Identity, TokenList } from './tokens.js';
+import { bearerOf, type Identity, type TokenList } from './tokens.js';
 
 /**
  * Sign-ins of browsers. The cookie says which token it stands for and since when, signed by a key that is derived from that token:
@@ -16,6 +17,7 @@ const IDLE_MS = 12 * HOUR_MS;
 const LONGEST_MS = 7 * 24 * HOUR_MS;
 const PER_MINUTE = { wrongTokens: 10, requests: 600 };
 const ENDED_MOST = 10_000;
+const CODE_MS = 60_000;
 
 export interface SignedIn {
   readonly identity: Identity;
@@ -40,21 +42,59 @@ export class SignIns {
   readonly #requests: Rate = createRate(PER_MINUTE.requests);
   /** Those that ended before their time, oldest first. */
   readonly #ended = new Set<string>();
+  /** Codes that were used, until their time is over anyway. */
+  readonly #used = new Map<string, number>();
 
   constructor(options: SignInsOptions) {
     this.#options = options;
   }
 
   /** Throws `tls_required`, `cross_site`, `rate_limited` and `unauthenticated`. */
-  begin(request: Request, token: string): SignedIn & { readonly cookie: string } {
+  begin(request: Request, { token, code = '' }: SignInBody): SignedIn & { readonly cookie: string } {
     this.#place(request);
     assertFromConsole(request);
-    const address = request.socket.remoteAddress ?? '';
-    this.#wrong.assertFree(address, 'wrong tokens from this address');
-    const identity = this.#options.tokens.check(token);
-    if (identity === null) this.#wrong.take(address, 'wrong tokens from this address');
-    if (identity === null) throw new HoldfastError('unauthenticated', 'The token is not one of this server.');
+    const identity =
+      token === undefined
+        ? this.#checked(request, () => this.#ofCode(code), 'The code was used, is too old, or is not of this server.')
+        : this.#checked(request, () => this.#options.tokens.check(token), 'The token is not one of this server.');
     return this.#made(request, identity, randomBytes(12).toString('base64url'), Date.now());
+  }
+
+  /** A code that signs a browser in once, as who shows this token. Throws `unauthenticated` and `rate_limited`. */
+  code(request: Request): { readonly code: string; readonly expiresAt: number } {
+    const presented = bearerOf(request.headers.authorization);
+    const check = () => (presented === null ? null : this.#options.tokens.check(presented));
+    const { tokenId } = this.#checked(request, check, 'A code is given for a bearer token of this server alone.');
+    const known = this.#options.tokens.withId(tokenId);
+    if (known === null) throw new HoldfastError('unauthenticated', 'The token is not one of this server any more.');
+    const expiresAt = Date.now() + CODE_MS;
+    const text = [tokenId, randomBytes(12).toString('base64url'), expiresAt.toString(36)].join('.');
+    return { code: `${text}.${codeSignature(known.cookieKey, text)}`, expiresAt };
+  }
+
+  /** Counts wrong ones by the address that they come from. */
+  #checked(request: Request, check: () => Identity | null, refusal: string): Identity {
+    const address = request.socket.remoteAddress ?? '';
+    const what = 'wrong tokens or codes from this address';
+    this.#wrong.assertFree(address, what);
+    const identity = check();
+    if (identity !== null) return identity;
+    this.#wrong.take(address, what);
+    throw new HoldfastError('unauthenticated', refusal);
+  }
+
+  /** Whose code this is, which is used by this; null: it is none, too old, or was used in this process. */
+  #ofCode(code: string): Identity | null {
+    const [tokenId = '', nonce = '', until = '', signed = '', ...more] = code.split('.');
+    const known = this.#options.tokens.withId(tokenId);
+    if (known === null || more.length > 0 || !digits.test(until)) return null;
+    if (!isSame(codeSignature(known.cookieKey, [tokenId, nonce, until].join('.')), signed)) return null;
+    const now = Date.now();
+    for (const [used, end] of this.#used) if (end <= now) this.#used.delete(used);
+    const expiresAt = Number.parseInt(until, 36);
+    if (expiresAt <= now || this.#used.has(nonce) || this.#used.size >= ENDED_MOST) return null;
+    this.#used.set(nonce, expiresAt);
+    return known.identity;
   }
 
   /** Who signed in in the browser that asks; null: no one. Throws `cross_site` and `rate_limited`. */
@@ -98,9 +138,7 @@ export class SignIns {
     const [tokenId = '', id = '', since = '', seen = '', signed = '', ...more] = value.split('.');
     const known = this.#options.tokens.withId(tokenId);
     if (known === null || more.length > 0 || !digits.test(since) || !digits.test(seen)) return null;
-    const expected = Buffer.from(signature(known.cookieKey, [tokenId, id, since, seen].join('.')));
-    const given = Buffer.from(signed);
-    if (given.length !== expected.length || !timingSafeEqual(given, expected)) return null;
+    if (!isSame(signature(known.cookieKey, [tokenId, id, since, seen].join('.')), signed)) return null;
     const begunAt = Number.parseInt(since, 36);
     const expiresAt = Math.min(Number.parseInt(seen, 36) + IDLE_MS, begunAt + LONGEST_MS);
     if (expiresAt <= Date.now() || this.#ended.has(id)) return null;
@@ -132,6 +170,15 @@ interface Place {
 }
 
 const signature = (key: Buffer, text: string): string => createHmac('sha256', key).update(text).digest('base64url');
+
+/** Another signature than that of a cookie: neither stands for the other. */
+const codeSignature = (key: Buffer, text: string): string => signature(key, `code ${text}`);
+
+/** Takes the same time wherever they differ. */
+function isSame(expected: string, given: string): boolean {
+  const [a, b] = [Buffer.from(expected), Buffer.from(given)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}
 
 function cookieIn({ headers: { cookie = '' } }: Request, name: string): string | null {
   const start = `${name}=`;
