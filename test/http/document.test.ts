@@ -35,6 +35,7 @@ test('no two operations share a name, and only probes and sign-ins need no token
   expect(new Set(ids).size).toBe(ids.length);
   expect(described.filter(({ it }) => it.security?.length === 0).map((one) => one.name)).toEqual([
     'POST /api/v1/sign-ins',
+    'POST /api/v1/sign-ins/codes',
     'GET /api/v1/sign-ins/current',
     'DELETE /api/v1/sign-ins/current',
     'GET /livez',
