@@ -14,7 +14,7 @@ import { Text } from './text/text.js';
 import { countText } from './text/words.js';
 
 interface PageModule {
-  readonly Page: ComponentType<{ readonly id: string }>;
+  readonly Page: ComponentType<{ readonly id: string; readonly other?: string }>;
 }
 
 interface Place {
@@ -27,6 +27,7 @@ const PLACES: readonly Place[] = [
   { pattern: /^\/inbox(?:\/([^/]+))?$/, title: 'Inbox', load: () => import('./inbox/page.js') },
   { pattern: /^\/runs$/, title: 'Runs', load: () => import('./runs/page.js') },
   { pattern: /^\/runs\/([^/]+)$/, title: 'Run', load: () => import('./run/page.js') },
+  { pattern: /^\/runs\/([^/]+)\/compare\/([^/]+)$/, title: 'Compare', load: () => import('./compare/page.js') },
   { pattern: /^\/tasks(?:\/([^/]+))?$/, title: 'Tasks', load: () => import('./tasks/page.js') },
   { pattern: /^\/agents$/, title: 'Agents', load: () => import('./agents/page.js') },
   { pattern: /^\/operations$/, title: 'Operations', load: () => import('./operations/page.js') },
@@ -117,7 +118,8 @@ function Routed(): JSX.Element {
   if (place === undefined) return <Nowhere />;
   if (loaded === null || loaded.of !== place) return <div class="loading" />;
   const Page = loaded.page;
-  return <Page id={decodeURIComponent(place.pattern.exec(path.value)?.[1] ?? '')} />;
+  const [, id = '', other] = place.pattern.exec(path.value) ?? [];
+  return <Page id={decodeURIComponent(id)} {...(other === undefined ? {} : { other: decodeURIComponent(other) })} />;
 }
 
 const Nowhere = (): JSX.Element => (

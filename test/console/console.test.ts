@@ -141,6 +141,43 @@ describeBrowser('the console', () => {
     });
   });
 
+  test('a fork says what may be executed again, takes another answer of the model, and is compared with its source', async () => {
+    const { run, wait } = await paused('cashier');
+    await door.ask('anna', 'POST', `/api/v1/interruptions/${wait}/approve`, {});
+    await read(run.id);
+    const { json } = await door.ask('vera', 'GET', `/api/v1/runs/${run.id}/events?limit=200`);
+    const { items } = z.object({ items: z.array(z.object({ seq: z.int(), kind: z.string() })) }).parse(json);
+    const second = items.filter(({ kind }) => kind === 'model.responded')[1]?.seq ?? 0;
+    const { page } = await tabOf('otto');
+    await page.goto(`/runs/${run.id}?event=${second}`);
+    await page.getByRole('button', { name: 'Fork' }).and(page.locator(':enabled')).waitFor();
+    await page.locator('.event-pane').waitFor();
+    await page.keyboard.press('Shift+F');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('region', { name: 'What may be executed again' }).getByText('refund').waitFor();
+    const answer = dialog.getByLabel('Answer of the model');
+    await answer.fill((await answer.inputValue()).replaceAll('8000', '7000'));
+    await page.keyboard.press('Control+Enter');
+    await page.waitForURL((url) => /^\/runs\/run_/.test(url.pathname) && !url.pathname.endsWith(run.id));
+    const forked = await read(new URL(page.url()).pathname.split('/').at(-1) ?? '');
+    expect(forked).toMatchObject({ status: 'paused', forkedFrom: { runId: run.id, seq: second } });
+    await page.getByRole('link', { name: 'Compare' }).click();
+    await page.getByText('Then the runs part.').waitFor();
+    await page.getByText('7000').first().waitFor();
+    expect(await findingsOf(page)).toEqual([]);
+  });
+
+  test('a replay says that the agents of today do the same', async () => {
+    const { run, wait } = await paused('cashier');
+    await door.ask('anna', 'POST', `/api/v1/interruptions/${wait}/approve`, {});
+    await read(run.id);
+    const { page } = await tabOf('otto');
+    await page.goto(`/runs/${run.id}?view=replay`);
+    await page.getByRole('button', { name: 'Replay with the agents of today' }).click();
+    await page.getByText('The agents of today do the same.').waitFor();
+    expect(await findingsOf(page)).toEqual([]);
+  });
+
   test('the address of `holdfast console` signs in once, and asks before it signs in as someone else', async () => {
     const codeOf = async (actor: Actor): Promise<string> => {
       const { json } = await door.ask(actor, 'POST', '/api/v1/sign-ins/codes', {});

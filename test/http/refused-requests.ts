@@ -262,7 +262,7 @@ const LISTS: readonly Refused[] = [
   ['runs of an agent with a NUL', 'vera GET runs?agent=%00', NONE, 'invalid_request /query/agent'],
   ['an inbox of an agent with a NUL', 'vera GET interruptions?agent=a%00', NONE, 'invalid_request /query/agent'],
   ['an inbox of a tool with a NUL', 'vera GET interruptions?tool=%00', NONE, 'invalid_request /query/tool'],
-  ['an inbox of another kind', 'vera GET interruptions?kind=fax', NONE, 'invalid_request /query/kind'],
+  ['an inbox of another kind', 'vera GET interruptions?kind=fax', NONE, 'invalid_request /query/kind/0'],
   [
     'an inbox before no time',
     'vera GET interruptions?expiresBefore=soon',

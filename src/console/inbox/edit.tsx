@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { DecisionCheck } from '../../core/interruptions/context.js';
 import type { InterruptionView } from '../../core/interruptions/interruption.js';
 import { ask } from '../api/ask.js';
+import { Difference } from '../shared/difference.js';
 import { exactText, parseExact } from '../text/exact.js';
 import { Text } from '../text/text.js';
 import { argumentsIn, type EditField, fieldsOf, firstText } from './edit-fields.js';
@@ -149,19 +150,7 @@ function Checked({ state }: { readonly state: State }): JSX.Element {
             </p>
           ))}
           {state.check.ok && <p class="faint">These arguments would be taken.</p>}
-          <ul class="difference">
-            {state.check.difference.map((one) => (
-              <li key={one.path} class="exact">
-                {one.op} <Text text={one.path} />
-                {'value' in one && (
-                  <>
-                    {' '}
-                    = <Text text={exactText(one.value)} />
-                  </>
-                )}
-              </li>
-            ))}
-          </ul>
+          <Difference of={state.check.difference} />
         </>
       )}
     </div>

@@ -41,18 +41,20 @@ function HealthLine(): JSX.Element | null {
         <strong>
           Holdfast <Text text={data.version} />, {data.database}
         </strong>
-        {Object.entries(data.checks).map(([name, { status, detail }]) => (
+        {Object.entries(data.checks).map(([name, { status }]) => (
           <span key={name} class={`status tone-${TONES[status]}`}>
             {name}: {status}
-            {detail !== undefined && (
-              <>
-                {' '}
-                (<Text text={detail} kind="prose" />)
-              </>
-            )}
           </span>
         ))}
       </p>
+      {Object.entries(data.checks).map(
+        ([name, { detail }]) =>
+          detail !== undefined && (
+            <p key={name} class="note">
+              {name}: <Text text={detail} kind="prose" />
+            </p>
+          ),
+      )}
     </section>
   );
 }

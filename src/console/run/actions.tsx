@@ -1,13 +1,16 @@
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
+import type { RunEvent } from '../../core/log/event.js';
 import type { ReadRun } from '../../core/queue/queue-wait.js';
 import type { RunView } from '../../core/runs/run.js';
-import { go, param } from '../address.js';
+import { go } from '../address.js';
 import { ask } from '../api/ask.js';
 import { readAgain } from '../api/query.js';
+import { useKeys } from '../keys.js';
 import { may } from '../session.js';
 import { FormDialog } from '../shared/modal.js';
 import { isOver } from '../shared/status.js';
+import { Fork } from './fork.js';
 
 type Act = 'cancel' | 'retry' | 'fork';
 
@@ -26,11 +29,12 @@ const SAYS: { readonly [A in Act]: { readonly name: string; readonly operation: 
 };
 
 /** What this role may do with a run as it stands. What it may not is shown, and says what it needs. */
-export function Actions({ run }: { readonly run: ReadRun }): JSX.Element {
+export function Actions({ run, events }: { readonly run: ReadRun; readonly events: readonly RunEvent[] }): JSX.Element {
   const [act, setAct] = useState<Act | null>(null);
   const acts: readonly Act[] = isOver(run.status)
     ? [...(run.status === 'failed' ? ['retry' as const] : []), 'fork']
     : ['cancel', 'fork'];
+  useKeys([{ key: 'F', says: 'Fork here', act: () => may('forkRun') && setAct('fork') }]);
   return (
     <span class="row">
       {acts.map((one) => (
@@ -44,14 +48,23 @@ export function Actions({ run }: { readonly run: ReadRun }): JSX.Element {
           {one === 'cancel' ? 'Cancel' : SAYS[one].name}
         </button>
       ))}
-      {act !== null && <Confirm run={run} act={act} close={() => setAct(null)} />}
+      {run.forkedFrom !== null && (
+        <a
+          class="button"
+          href={`/runs/${encodeURIComponent(run.forkedFrom.runId)}/compare/${encodeURIComponent(run.id)}`}
+        >
+          Compare
+        </a>
+      )}
+      {act === 'fork' && <Fork id={run.id} events={events} close={() => setAct(null)} />}
+      {act !== null && act !== 'fork' && <Confirm run={run} act={act} close={() => setAct(null)} />}
     </span>
   );
 }
 
 interface ConfirmProps {
   readonly run: ReadRun;
-  readonly act: Act;
+  readonly act: Exclude<Act, 'fork'>;
   readonly close: () => void;
 }
 
@@ -59,7 +72,7 @@ function Confirm({ run, act, close }: ConfirmProps): JSX.Element {
   const key = useRef(crypto.randomUUID());
   const submit = async (form: FormData): Promise<void> => {
     const text = String(form.get('text') ?? '').trim();
-    const body = act === 'fork' ? { at: Number(text) } : act === 'cancel' && text !== '' ? { reason: text } : {};
+    const body = act === 'cancel' && text !== '' ? { reason: text } : {};
     const asked = { method: 'POST', body, ...(act === 'cancel' ? {} : { key: key.current }) } as const;
     const given = await ask<RunView>(`runs/${encodeURIComponent(run.id)}/${act}`, asked);
     readAgain('runs');
@@ -75,17 +88,10 @@ function Confirm({ run, act, close }: ConfirmProps): JSX.Element {
       close={close}
     >
       <p>{text}</p>
-      {act !== 'retry' && (
+      {act === 'cancel' && (
         <>
-          <label for="act-text">{act === 'fork' ? 'After which event' : 'Reason'}</label>
-          <input
-            id="act-text"
-            name="text"
-            inputMode={act === 'fork' ? 'numeric' : 'text'}
-            required={act === 'fork'}
-            defaultValue={act === 'fork' ? param('event') || '1' : ''}
-            autofocus
-          />
+          <label for="act-text">Reason</label>
+          <input id="act-text" name="text" autofocus />
         </>
       )}
     </FormDialog>

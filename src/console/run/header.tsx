@@ -108,7 +108,7 @@ export function Header({ run, events }: { readonly run: ReadRun; readonly events
         </h1>
         <Id id={run.id} />
         <span class="fill" />
-        <Actions run={run} />
+        <Actions run={run} events={events} />
       </p>
       <Why run={run} events={events} />
       <p class="faint row wrap facts-line">

@@ -16,9 +16,10 @@ import { Story } from './story.js';
 
 const Cost = lazyView(() => import('./cost.js'));
 const Evidence = lazyView(() => import('./evidence.js'));
+const Replay = lazyView(() => import('./replay.js'));
 const Trajectory = lazyView(() => import('./trajectory.js'));
 
-const VIEWS = ['story', 'log', 'trajectory', 'cost', 'evidence'] as const;
+const VIEWS = ['story', 'log', 'trajectory', 'cost', 'evidence', 'replay'] as const;
 type View = (typeof VIEWS)[number];
 
 const isView = (text: string): text is View => VIEWS.some((view) => view === text);
@@ -90,6 +91,7 @@ export function Page({ id }: { readonly id: string }): JSX.Element {
           {view === 'trajectory' && <Trajectory id={id} />}
           {view === 'cost' && <Cost id={id} run={run} />}
           {view === 'evidence' && <Evidence id={id} />}
+          {view === 'replay' && <Replay id={id} />}
         </div>
         {event !== undefined && <EventPane event={event} close={() => setParams({ event: '' })} />}
       </div>

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { ProblemError } from '../api/ask.js';
+import { NoAnswerError, ProblemError } from '../api/ask.js';
 import { Text } from '../text/text.js';
 import { Copy } from './copy.js';
 
@@ -9,7 +9,8 @@ export function Trouble({ error, again }: { readonly error: Error; readonly agai
   return (
     <section class="trouble" role="alert">
       <h3>
-        <Text text={problem?.title ?? 'No answer'} /> {problem !== null && <code>{problem.code}</code>}
+        <Text text={problem?.title ?? (error instanceof NoAnswerError ? 'No answer' : 'Not sent')} />{' '}
+        {problem !== null && <code>{problem.code}</code>}
       </h3>
       <p>
         <Text text={error.message} kind="prose" />
