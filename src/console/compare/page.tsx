@@ -10,7 +10,7 @@ import { Json } from '../text/json.js';
 import { Text } from '../text/text.js';
 import { countText, usdText } from '../text/words.js';
 
-type Place = NonNullable<RunDiff['parts']>['a'];
+type Place = NonNullable<RunDiff['firstDifference']>['a'];
 
 const Side = ({ name, children }: { readonly name: string; readonly children: ComponentChildren }): JSX.Element => (
   <section class="card" aria-label={name}>
@@ -67,7 +67,7 @@ export function Page({ id, other = '' }: { readonly id: string; readonly other?:
 }
 
 function Compared({ diff }: { readonly diff: RunDiff }): JSX.Element {
-  const { a, b, same, start, common, parts, rest } = diff;
+  const { a, b, same, start, common, firstDifference, rest } = diff;
   return (
     <>
       {start.length > 0 && (
@@ -81,16 +81,16 @@ function Compared({ diff }: { readonly diff: RunDiff }): JSX.Element {
           ? `All ${countText(common)} events say the same.`
           : `The first ${countText(common)} events say the same. Then the runs part.`}
       </p>
-      {parts !== null && (
+      {firstDifference !== null && (
         <>
           <div class="columns">
-            <Parted id={a} place={parts.a} />
-            <Parted id={b} place={parts.b} />
+            <Parted id={a} place={firstDifference.a} />
+            <Parted id={b} place={firstDifference.b} />
           </div>
-          {parts.difference.length > 0 && (
+          {firstDifference.difference.length > 0 && (
             <section class="card">
               <h2>How the second event differs</h2>
-              <Difference of={parts.difference} />
+              <Difference of={firstDifference.difference} />
             </section>
           )}
         </>

@@ -28,7 +28,7 @@ export const runDiff = z
     same: z.boolean(),
     start: z.array(patchOperation).describe('What they were started with: how `b` differs (RFC 6902).'),
     common: z.int().describe('So many events say the same, from the first.'),
-    parts: z
+    firstDifference: z
       .object({
         a: place.nullable().describe('Null: its log ends there.'),
         b: place.nullable(),

@@ -29,7 +29,7 @@ export async function diffRuns(
     const allowance = allowanceOfRequest();
     const parted = await partingOf(first, second, allowance);
     const start = differenceOf(first.start, second.start, allowance);
-    const same = parted.parts === null && start.length === 0;
+    const same = parted.firstDifference === null && start.length === 0;
     return { a, b, same, start, ...parted, rest: { a: await first.rest(), b: await second.rest() } };
   } finally {
     for (const side of sides) await side.close();
@@ -42,17 +42,17 @@ async function rowOf(db: Knex, id: string, caller: Caller): Promise<RunRow> {
   return row;
 }
 
-async function partingOf(a: Side, b: Side, allowance: Allowance): Promise<Pick<RunDiff, 'common' | 'parts'>> {
+async function partingOf(a: Side, b: Side, allowance: Allowance): Promise<Pick<RunDiff, 'common' | 'firstDifference'>> {
   // Ids that a provider makes up are in what a model is asked next, and only there.
   let asked = true;
   for (let common = 0; ; common++) {
     const [left, right] = [await a.next(), await b.next()];
-    if (left === null && right === null) return { common, parts: null };
+    if (left === null && right === null) return { common, firstDifference: null };
     const [says, said] = [left && a.likeness.of(left, asked), right && b.likeness.of(right, asked)];
     if (left?.kind !== right?.kind || canonical(says) !== canonical(said)) {
       for (const [side, event] of [[a, left] as const, [b, right] as const]) if (event !== null) side.count(event);
       const difference = left?.kind === right?.kind ? differenceOf(says, said, allowance) : [];
-      return { common, parts: { a: placeOf(left), b: placeOf(right), difference } };
+      return { common, firstDifference: { a: placeOf(left), b: placeOf(right), difference } };
     }
     asked &&= left?.kind !== 'model.responded' || canonical(outputOf(left)) === canonical(outputOf(right));
   }

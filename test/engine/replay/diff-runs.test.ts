@@ -44,8 +44,8 @@ const paid = async () => {
 describe('where two runs part', () => {
   it.runIf(SLOW)('is nowhere in two runs that say the same, whatever ids there are', async () => {
     const [a, b] = [await paid(), await paid()];
-    const { same, parts, start, common, rest } = await t.engine.diffRuns(a, b, ADMIN);
-    expect({ same, parts, start }).toEqual({ same: true, parts: null, start: [] });
+    const { same, firstDifference, start, common, rest } = await t.engine.diffRuns(a, b, ADMIN);
+    expect({ same, firstDifference, start }).toEqual({ same: true, firstDifference: null, start: [] });
     expect(common).toBe((await eventsOf(t.engine, a)).length - 1);
     expect(rest.a).toEqual(rest.b);
     expect(rest.a).toMatchObject({ events: 0, turns: 0, calls: 0, status: 'completed' });
@@ -54,7 +54,7 @@ describe('where two runs part', () => {
   it.runIf(SLOW)('is nowhere where only the ids differ that a provider makes up', async () => {
     const [a, b] = [await runToRest(t.engine, 'odd'), await runToRest(t.engine, 'odd')];
     expect([a.status, b.status]).toEqual(['completed', 'completed']);
-    expect(await t.engine.diffRuns(a.id, b.id, ADMIN)).toMatchObject({ same: true, parts: null });
+    expect(await t.engine.diffRuns(a.id, b.id, ADMIN)).toMatchObject({ same: true, firstDifference: null });
   });
 
   it.runIf(SLOW)('is, of a run and its fork, the event that was edited', async () => {
@@ -68,7 +68,7 @@ describe('where two runs part', () => {
     await restOf(t.engine, b);
     const diff = await t.engine.diffRuns(a, b, ADMIN);
     expect(diff).toMatchObject({ same: false, start: [], rest: { a: { turns: 3, status: 'completed' } } });
-    expect(diff.parts).toMatchObject({
+    expect(diff.firstDifference).toMatchObject({
       a: { seq: edited?.seq, kind: 'call.finished' },
       b: { kind: 'call.finished', data: { callId: 'c1' } },
       difference: [{ op: 'replace', path: '/outcome/output', value: 'paid nothing' }],
@@ -81,18 +81,18 @@ describe('where two runs part', () => {
     const a = await paid();
     const { id: b } = await runToRest(t.engine, 'payer', 'go', BOB);
     await decideAndRest(t.engine, b, { verdict: 'reject', message: 'No.' });
-    const { parts, rest } = await t.engine.diffRuns(a, b, ADMIN);
-    expect(parts).toMatchObject({ a: { kind: 'interruption.decided' }, b: { kind: 'interruption.decided' } });
-    expect(parts?.difference).toContainEqual({ op: 'replace', path: '/verdict', value: 'reject' });
+    const { firstDifference, rest } = await t.engine.diffRuns(a, b, ADMIN);
+    expect(firstDifference).toMatchObject({ a: { kind: 'interruption.decided' }, b: { kind: 'interruption.decided' } });
+    expect(firstDifference?.difference).toContainEqual({ op: 'replace', path: '/verdict', value: 'reject' });
     expect([rest.a.calls, rest.b.calls]).toEqual([2, 2]);
   });
 
   it('is the end of the shorter log', async () => {
     const a = await paid();
     const { id: b } = await runToRest(t.engine, 'payer');
-    const { parts, start } = await t.engine.diffRuns(a, b, ADMIN);
+    const { firstDifference, start } = await t.engine.diffRuns(a, b, ADMIN);
     expect(start).toEqual([]);
-    expect(parts).toMatchObject({ a: { kind: 'interruption.decided' }, b: null, difference: [] });
+    expect(firstDifference).toMatchObject({ a: { kind: 'interruption.decided' }, b: null, difference: [] });
   });
 
   it.runIf(SLOW)('is told of how they were started, and of no run of another tenant', async () => {

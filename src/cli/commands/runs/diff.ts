@@ -22,17 +22,17 @@ export const diffCommand = (): Command =>
       else printDiff(diff);
     });
 
-function printDiff({ a, b, same, start, common, parts, rest }: RunDiff): void {
+function printDiff({ a, b, same, start, common, firstDifference, rest }: RunDiff): void {
   if (start.length > 0) print('They were started with something else:');
   printOperations(start);
-  if (parts === null) {
+  if (firstDifference === null) {
     print(`${same ? 'The same' : 'From there the same'}: ${common} events.`);
     return;
   }
   print(`${common} events are the same. Then`);
-  printPlace(a, parts.a);
-  printPlace(b, parts.b);
-  printOperations(parts.difference);
+  printPlace(a, firstDifference.a);
+  printPlace(b, firstDifference.b);
+  printOperations(firstDifference.difference);
   print('From there on:');
   printRest(a, rest.a);
   printRest(b, rest.b);
@@ -46,7 +46,7 @@ function printOperations(operations: readonly PatchOperation[]): void {
   for (const one of operations) printFitting(`  ${one.op} ${plain(one.path)}${newValue(one)}`);
 }
 
-type Place = NonNullable<RunDiff['parts']>['a'];
+type Place = NonNullable<RunDiff['firstDifference']>['a'];
 
 const printPlace = (run: string, place: Place): void =>
   printFitting(
