@@ -40,7 +40,7 @@ const HOMES: Record<string, readonly string[]> = {
   jiti: ['cli', 'tools'],
   yaml: ['cli'],
   'smol-toml': ['cli'],
-  'eventsource-parser': ['cli', 'demo', 'console'],
+  'eventsource-parser': ['client', 'demo', 'console'],
   preact: ['console'],
   '@preact/signals': ['console'],
   '@tanstack/query-core': ['console'],

@@ -27,6 +27,7 @@ export const ROOMS: readonly Room[] = [
     floor: 2,
     about: 'Files of training data: parts that grow, and the place where they appear as a whole.',
   },
+  { path: 'src/client', floor: 1, about: '`holdfast/client`: the operations over HTTP, by `fetch` alone.' },
   { path: 'src/tools', floor: 2, about: 'What an agent may call: `defineTool` and the tools that ship.' },
   { path: 'steps', floor: 3, about: 'One side effect each, as plain functions that know no DBOS.' },
   { path: 'workflows', floor: 4, about: 'Durable control flow: which step comes next.' },

@@ -1,57 +1,26 @@
 import type { z } from 'zod';
+import type { Calls, KeyedOptions } from '../client/calls.js';
+import {
+  ANSWER_TIMEOUT_MS,
+  type Ask,
+  keyHeader,
+  type Route,
+  requestOf,
+  signalOf,
+  withQuery,
+} from '../client/requests.js';
 import type { DecisionRequest, InterruptionView } from '../core/interruptions/interruption.js';
 import type { RunDelta } from '../core/log/delta.js';
 import type { RunEvent } from '../core/log/event.js';
 import type { Operation } from '../core/operations/operation.js';
 import { SIGN_IN_CODES, type SignInCode, signInCode } from '../core/operations/sign-ins.js';
-import { OPERATIONS, type OperationName, type Operations } from '../core/operations/table.js';
+import { OPERATIONS } from '../core/operations/table.js';
 import type { BatchAnswer } from '../core/tasks/task-batch.js';
 import { readAnswers } from './commands/tasks/batch-answers.js';
 import { errorOfAnswer, notHoldfast, readStream, ServerAway, unlikeOurs } from './event-stream.js';
 
-/** One text for each `{name}` of a path. */
-type PathValues<Path extends string> = Path extends `${string}{${string}}${infer Rest}`
-  ? [id: string, ...after: PathValues<Rest>]
-  : [];
-
-/** The names are those that the operation takes; the server checks the values. */
-type Query<Q extends z.ZodObject> = { readonly [Name in keyof Q['shape']]?: string | number | undefined };
-
-/** What an operation takes beside its path: the query of a GET, the body of a POST. */
-type Sent<O extends Operation> = O['method'] extends 'GET'
-  ? [keyof O['query']['shape']] extends [never]
-    ? []
-    : [query?: Query<O['query']>]
-  : [keyof O['body']['shape']] extends [never]
-    ? []
-    : Record<never, never> extends z.input<O['body']>
-      ? [body?: z.input<O['body']>]
-      : [body: z.input<O['body']>];
-
-interface CallOptions {
-  readonly signal?: AbortSignal | undefined;
-  /** Default 90,000. */
-  readonly timeoutMs?: number;
-}
-
-interface KeyedOptions extends CallOptions {
-  /** The Idempotency-Key. */
-  readonly key: string;
-}
-
-type Options<O extends Operation> = 'idempotency-key' extends keyof O['header']['shape'] ? KeyedOptions : CallOptions;
-
-/** Answers to these are no single JSON value. */
-type Unlike = 'submitTasks' | 'getMetrics';
-
-type Calls = {
-  readonly [Name in Exclude<OperationName, Unlike>]: (
-    ...given: [...PathValues<Operations[Name]['path']>, ...Sent<Operations[Name]>, options?: Options<Operations[Name]>]
-  ) => Promise<z.output<Operations[Name]['response']>>;
-};
-
 /** The operations over HTTP. All throw `server_unreachable`, and the errors that the server answers with. */
-export interface Client extends Calls {
+export interface Client extends Calls<KeyedOptions> {
   readonly url: string;
   /** Sends lines as they are and gives the answers as they come. */
   submitTasks(lines: ReadableStream<Uint8Array>, idempotencyKey: string): AsyncGenerator<BatchAnswer, void>;
@@ -65,44 +34,24 @@ export interface Client extends Calls {
   streamRun(id: string, after: number, signal: AbortSignal): AsyncGenerator<RunEvent | RunDelta, void>;
 }
 
-interface Ask {
-  readonly query?: Query<z.ZodObject>;
-  readonly body?: unknown;
+interface Sent extends Ask {
   /** In place of a body. */
   readonly lines?: ReadableStream<Uint8Array>;
-  readonly headers?: { readonly [name: string]: string };
   readonly signal?: AbortSignal | undefined;
 }
 
-const ANSWER_TIMEOUT_MS = 90_000;
-
-const isEmpty = ({ shape }: z.ZodObject): boolean => Object.keys(shape).length === 0;
-
-const keyHeader = (key: string) => ({ 'Idempotency-Key': `"${key.replaceAll(/["\\]/g, '\\$&')}"` });
-
-/** Takes what a call was given apart. */
-function askOf(operation: Operation, given: readonly unknown[]) {
-  const left = [...given];
-  const path = operation.path.replaceAll(/\{\w+\}/g, () => encodeURIComponent(String(left.shift())));
-  const takes = operation.method === 'GET' ? operation.query : operation.body;
-  const input = isEmpty(takes) ? {} : ((left.shift() ?? {}) as Query<z.ZodObject>);
-  const { key, ...options } = (left.shift() ?? {}) as Partial<KeyedOptions>;
-  const sent = operation.method === 'GET' ? { query: input } : operation.method === 'POST' ? { body: input } : {};
-  return { path, ask: { ...sent, headers: key === undefined ? {} : keyHeader(key) }, options };
-}
+const routeOf = ({ method, path, query, body }: Operation): Route => ({
+  method,
+  path,
+  takes: Object.keys((method === 'GET' ? query : body).shape).length > 0,
+});
 
 export function createClient(baseUrl: string, token: string): Client {
   const url = baseUrl.replace(/\/+$/, '');
 
-  async function send(
-    method: string,
-    path: string,
-    { query = {}, body, lines, headers, signal }: Ask,
-  ): Promise<Response> {
-    const search = new URLSearchParams();
-    for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value));
+  async function send(method: string, path: string, { query, body, lines, headers, signal }: Sent): Promise<Response> {
     try {
-      return await fetch(`${url}${path}${search.size === 0 ? '' : `?${search}`}`, {
+      return await fetch(`${url}${withQuery(path, query)}`, {
         method,
         headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json', ...headers },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -118,10 +67,8 @@ export function createClient(baseUrl: string, token: string): Client {
     operation: O,
     ...given: readonly unknown[]
   ): Promise<z.output<O['response']>> {
-    const { path, ask, options } = askOf(operation, given);
-    const timeout = AbortSignal.timeout(options.timeoutMs ?? ANSWER_TIMEOUT_MS);
-    const signal = options.signal === undefined ? timeout : AbortSignal.any([timeout, options.signal]);
-    const response = await send(operation.method, path, { ...ask, signal });
+    const { path, ask, options } = requestOf(routeOf(operation), given);
+    const response = await send(operation.method, path, { ...ask, signal: signalOf(options) });
     let body: unknown;
     try {
       body = JSON.parse(await response.text());
@@ -137,7 +84,7 @@ export function createClient(baseUrl: string, token: string): Client {
   }
 
   /** Sends, and gives the body of the answer as it comes. */
-  async function open(method: string, path: string, ask: Ask): Promise<ReadableStream<Uint8Array>> {
+  async function open(method: string, path: string, ask: Sent): Promise<ReadableStream<Uint8Array>> {
     const response = await send(method, path, ask);
     if (!response.ok) throw errorOfAnswer(url, response.status, await response.json().catch(() => null));
     if (response.body === null) throw notHoldfast(url, 'an empty answer');
@@ -145,7 +92,7 @@ export function createClient(baseUrl: string, token: string): Client {
   }
 
   async function* stream(id: string, after: number, deltas: boolean, signal: AbortSignal) {
-    const { path, ask } = askOf(OPERATIONS.listEvents, [id, { deltas: String(deltas) }]);
+    const { path, ask } = requestOf(routeOf(OPERATIONS.listEvents), [id, { deltas: String(deltas) }]);
     const headers = { Accept: 'text/event-stream', 'Last-Event-ID': String(after) };
     yield* readStream(url, await open(OPERATIONS.listEvents.method, path, { ...ask, headers, signal }));
   }
@@ -155,7 +102,7 @@ export function createClient(baseUrl: string, token: string): Client {
   );
   return {
     // Each takes what its operation says, which no type of a list can say of all of them.
-    ...(Object.fromEntries(calls) as unknown as Calls),
+    ...(Object.fromEntries(calls) as unknown as Calls<KeyedOptions>),
     url,
     async *submitTasks(lines, key) {
       const { method, path } = OPERATIONS.submitTasks;

@@ -1,5 +1,5 @@
-import { type EventSourceMessage, EventSourceParserStream } from 'eventsource-parser/stream';
 import { z } from 'zod';
+import { readMessages } from '../client/messages.js';
 import { HoldfastError, isErrorCode } from '../core/errors/errors.js';
 import { type RunDelta, runDelta } from '../core/log/delta.js';
 import { type RunEvent, runEvent } from '../core/log/event.js';
@@ -59,30 +59,13 @@ export async function* readStream(
   url: string,
   body: ReadableStream<Uint8Array>,
 ): AsyncGenerator<RunEvent | RunDelta, void> {
-  const reader = body.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream()).getReader();
-  try {
-    for (;;) {
-      const message = await next(url, reader);
-      if (message.event === 'end') return;
-      yield itemOf(url, message);
-    }
-  } finally {
-    await reader.cancel().catch(() => undefined);
-  }
+  for await (const message of readMessages(body, (cause) => new ServerAway(url, cause))) yield itemOf(url, message);
 }
 
-async function next(url: string, reader: ReadableStreamDefaultReader<EventSourceMessage>): Promise<EventSourceMessage> {
-  let read: Awaited<ReturnType<typeof reader.read>>;
-  try {
-    read = await reader.read();
-  } catch (cause) {
-    throw new ServerAway(url, cause);
-  }
-  if (read.done) throw new ServerAway(url, new Error('the stream ended before the run did'));
-  return read.value;
-}
-
-function itemOf(url: string, { event: name = '', data }: EventSourceMessage): RunEvent | RunDelta {
+function itemOf(
+  url: string,
+  { event: name = '', data }: { readonly event?: string | undefined; readonly data: string },
+): RunEvent | RunDelta {
   let json: unknown;
   try {
     json = JSON.parse(data);

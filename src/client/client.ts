@@ -1,0 +1,162 @@
+/** `holdfast/client`: the operations of a server over HTTP, for Node, browsers and edge runtimes. */
+
+import type { DecisionRequest, InterruptionView } from '../core/interruptions/interruption.js';
+import type { RunDelta } from '../core/log/delta.js';
+import type { RunEvent } from '../core/log/event.js';
+import type { SystemEvent, SystemEventKind, SystemGap } from '../core/log/system-event.js';
+import type { BatchAnswer, BatchLine } from '../core/tasks/task-batch.js';
+import type { CallOptions, Calls, KeyedOptions } from './calls.js';
+import { errorOfAnswer, misused, notReached } from './failure.js';
+import { readLines, readMessages } from './messages.js';
+import { type Ask, keyHeader, type Route, requestOf, signalOf, withQuery } from './requests.js';
+import { ROUTES } from './routes.js';
+
+export type { ErrorCode } from '../core/errors/errors.js';
+export type { RunView, StartRun } from '../core/runs/run.js';
+export type { TaskView } from '../core/tasks/task.js';
+export { HoldfastError } from './failure.js';
+export type { BatchAnswer, DecisionRequest, InterruptionView, RunDelta, RunEvent, SystemEvent, SystemGap };
+
+export interface ClientOptions {
+  /** Address of the server, or of the place where a router of it is mounted. */
+  readonly url: string;
+  /** A token of the server, or what gives one before each request. */
+  readonly token: string | (() => string | Promise<string>);
+  /** Default: the `fetch` of the runtime. */
+  readonly fetch?: typeof fetch;
+}
+
+interface FollowOptions {
+  /** The sequence number of the last event that was read. Default 0: all events. */
+  readonly after?: number;
+  readonly signal?: AbortSignal;
+}
+
+interface FollowSystemOptions {
+  /** As of `FollowOptions`; `now`: only what comes. */
+  readonly after?: number | 'now';
+  readonly kind?: SystemEventKind;
+  readonly task?: string;
+  readonly run?: string;
+  readonly signal?: AbortSignal;
+}
+
+/** A method for each operation. All throw `HoldfastError`: with the code of the server's error, or `server_unreachable`. */
+export interface Client extends Calls<Partial<KeyedOptions>> {
+  /** Approves, rejects or answers. */
+  decide(id: string, decision: DecisionRequest, options?: CallOptions): Promise<InterruptionView>;
+  /** Submits many tasks, and gives an answer for each in their order, then one with the counts. */
+  submitTasks(lines: readonly BatchLine[], options: KeyedOptions): AsyncGenerator<BatchAnswer, void>;
+  /** The text that Prometheus reads. */
+  getMetrics(options?: CallOptions): Promise<string>;
+  /** Events after the given one, live, until the run is over. Throws `server_unreachable` when the connection ends before. */
+  streamEvents(id: string, options?: FollowOptions): AsyncGenerator<RunEvent, void>;
+  /** The same, with what models say while they answer between the events. What has a `seq` is an event. */
+  streamRun(id: string, options?: FollowOptions): AsyncGenerator<RunEvent | RunDelta, void>;
+  /** What happens in the whole system, until the signal fires. */
+  streamSystemEvents(options?: FollowSystemOptions): AsyncGenerator<SystemEvent | SystemGap, void>;
+}
+
+function routeOf(text: string): Route {
+  const [method = '', path = '', takes] = text.split(' ');
+  return { method, path, takes: takes !== undefined };
+}
+
+/** Address of the server, without a slash at its end. Throws `invalid_request`: `fetch` refuses users and passwords, and errors would show them. */
+function baseOf(url: string): string {
+  if (!/\/\/[^/]*@/.test(url)) return url.replace(/\/+$/, '');
+  throw misused(
+    'The url of the client names a user or a password.',
+    'Leave it out of the url; the token says who asks.',
+  );
+}
+
+export function createClient({ url, token, fetch: ask = globalThis.fetch.bind(globalThis) }: ClientOptions): Client {
+  const base = baseOf(url);
+  const away = (cause: unknown) => notReached(base, cause);
+
+  /** A connection that broke, unless the caller broke it. */
+  const failed = (signal: AbortSignal | undefined) => (cause: unknown) =>
+    signal?.aborted === true ? signal.reason : away(cause);
+
+  async function send(method: string, path: string, sent: Ask, signal?: AbortSignal, text?: string): Promise<Response> {
+    const shownToken = typeof token === 'string' ? token : await token();
+    const response = await ask(`${base}${withQuery(path, sent.query)}`, {
+      method,
+      redirect: 'manual',
+      headers: { Authorization: `Bearer ${shownToken}`, 'Content-Type': 'application/json', ...sent.headers },
+      ...(text === undefined ? (sent.body === undefined ? {} : { body: JSON.stringify(sent.body) }) : { body: text }),
+      ...(signal === undefined ? {} : { signal }),
+    }).catch((cause: unknown) => {
+      throw failed(signal)(cause);
+    });
+    if (response.ok) return response;
+    throw errorOfAnswer(base, response.status, await response.json().catch(() => null));
+  }
+
+  async function call(route: Route, given: readonly unknown[]): Promise<unknown> {
+    const { path, ask: sent, options } = requestOf(route, given);
+    const signal = signalOf(options);
+    // The caller reads its own reason; of the time alone the server is to blame.
+    const cut = (cause: unknown) => (options.signal?.aborted === true ? options.signal.reason : away(cause));
+    try {
+      const response = await send(route.method, path, sent, signal);
+      const text = await response.text();
+      if (route.path === METRICS.path) return text;
+      return JSON.parse(text);
+    } catch (cause) {
+      if (cause instanceof SyntaxError) throw errorOfAnswer(base, 200, null);
+      throw signal.aborted ? cut(cause) : cause instanceof TypeError ? away(cause) : cause;
+    }
+  }
+
+  async function* follow<T>(route: Route, given: readonly unknown[], after: unknown, signal?: AbortSignal) {
+    const { path, ask: sent } = requestOf(route, given);
+    const headers = {
+      Accept: 'text/event-stream',
+      ...(typeof after === 'number' ? { 'Last-Event-ID': String(after) } : {}),
+    };
+    const { body } = await send(route.method, path, { ...sent, headers }, signal);
+    if (body === null) throw errorOfAnswer(base, 200, null);
+    for await (const { data } of readMessages(body, failed(signal))) yield JSON.parse(data) as T;
+  }
+
+  const METRICS = routeOf(ROUTES.getMetrics);
+  const EVENTS = routeOf(ROUTES.listEvents);
+  const streamRun: Client['streamRun'] = (id, { after = 0, signal } = {}) =>
+    follow<RunEvent | RunDelta>(EVENTS, [id, { deltas: 'true' }], after, signal);
+  const calls = Object.entries(ROUTES).map(([name, text]) => {
+    const route = routeOf(text);
+    return [name, (...given: readonly unknown[]) => call(route, given)] as const;
+  });
+  return {
+    // Each takes what its operation says, which no type of a list can say of all of them.
+    ...(Object.fromEntries(calls) as unknown as Calls<Partial<KeyedOptions>> & Pick<Client, 'getMetrics'>),
+    decide: (id, { verdict, ...body }, options) =>
+      call(routeOf(ROUTES[verdict]), [id, body, options]) as Promise<InterruptionView>,
+    async *submitTasks(lines, { key, signal }) {
+      const { method, path } = routeOf(ROUTES.submitTasks);
+      const headers = { ...keyHeader(key), 'Content-Type': 'application/x-ndjson' };
+      const text = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+      const { body } = await send(method, path, { headers }, signal, text);
+      if (body === null) throw errorOfAnswer(base, 200, null);
+      for await (const line of readLines(body, failed(signal))) {
+        const answer = JSON.parse(line) as BatchAnswer;
+        yield answer;
+        if ('end' in answer) return;
+      }
+      throw away(new Error('the answer ended before the batch did'));
+    },
+    async *streamEvents(id, { after = 0, signal } = {}) {
+      for await (const one of follow<RunEvent>(EVENTS, [id, { deltas: 'false' }], after, signal)) yield one;
+    },
+    streamRun,
+    streamSystemEvents: ({ after = 0, signal, ...filter } = {}) =>
+      follow(
+        routeOf(ROUTES.listSystemEvents),
+        [after === 'now' ? { ...filter, cursor: 'now' } : filter],
+        after,
+        signal,
+      ),
+  };
+}
