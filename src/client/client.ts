@@ -1,10 +1,12 @@
 /** `holdfast/client`: the operations of a server over HTTP, for Node, browsers and edge runtimes. */
 
+import type { z } from 'zod';
 import type { DecisionRequest, InterruptionView } from '../core/interruptions/interruption.js';
 import type { RunDelta } from '../core/log/delta.js';
 import type { RunEvent } from '../core/log/event.js';
 import type { SystemEvent, SystemEventKind, SystemGap } from '../core/log/system-event.js';
-import type { BatchAnswer, BatchLine } from '../core/tasks/task-batch.js';
+import type { Operations } from '../core/operations/table.js';
+import type { BatchAnswer } from '../core/tasks/task-batch.js';
 import type { CallOptions, Calls, KeyedOptions } from './calls.js';
 import { errorOfAnswer, misused, notReached } from './failure.js';
 import { readLines, readMessages } from './messages.js';
@@ -46,7 +48,10 @@ export interface Client extends Calls<Partial<KeyedOptions>> {
   /** Approves, rejects or answers. */
   decide(id: string, decision: DecisionRequest, options?: CallOptions): Promise<InterruptionView>;
   /** Submits many tasks, and gives an answer for each in their order, then one with the counts. */
-  submitTasks(lines: readonly BatchLine[], options: KeyedOptions): AsyncGenerator<BatchAnswer, void>;
+  submitTasks(
+    lines: readonly z.input<Operations['submitTasks']['body']>[],
+    options: KeyedOptions,
+  ): AsyncGenerator<BatchAnswer, void>;
   /** The text that Prometheus reads. */
   getMetrics(options?: CallOptions): Promise<string>;
   /** Events after the given one, live, until the run is over. Throws `server_unreachable` when the connection ends before. */
