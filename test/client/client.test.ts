@@ -79,7 +79,7 @@ describeEachDatabase('holdfast/client', (kind) => {
 
   test('answers lines of a batch in their order', async () => {
     const answers = [];
-    const lines = [{ task: 'no-such-task', agent: 'echo' }];
+    const lines = [{ task: { name: 'no-such-task', version: '1' }, agent: 'echo' }];
     for await (const answer of otto.submitTasks(lines, { key: 'batch-1' })) answers.push(answer);
     expect(answers).toHaveLength(2);
     expect(answers[1]).toMatchObject({ end: true, submitted: 0 });
