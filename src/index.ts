@@ -43,6 +43,8 @@ export { consumeResult, type RunAgentOptions, runAgent } from './engine/standalo
 export type { RunStateBackend } from './engine/standalone/run-state-store.js';
 export { RunStateStore } from './engine/standalone/run-state-store.js';
 export * from './library/models.js';
+export { HoldfastRunner, type RunnerConfig, type RunnerOptions } from './library/runner.js';
+export { type RunnerInterruption, type RunnerResult, RunnerState } from './library/runner-result.js';
 export * from './library/tools.js';
 export type { Secret } from './models/secrets/secret.js';
 export { defineTool } from './tools/define/define-tool.js';

@@ -1,0 +1,167 @@
+import { randomUUID } from 'node:crypto';
+import type { AgentInputItem } from '@openai/agents';
+import { LOCAL_CALLER } from '../core/caller.js';
+import { HoldfastError, isErrorCode } from '../core/errors/errors.js';
+import { type JsonObject, jsonObject } from '../core/json.js';
+import type { ReadRun } from '../core/queue/queue-wait.js';
+import { isOver, type StartRun } from '../core/runs/run.js';
+import type { HoldfastConfig } from '../engine/agents/define.js';
+import type { Engine } from '../engine/engine.js';
+import type { EngineConfig } from '../engine/engine-config.js';
+import { type AnyAgent, RunnerEngine } from './runner-engine.js';
+import { interruptionOf, type RunnerResult, RunnerState } from './runner-result.js';
+
+export interface RunnerConfig extends Omit<EngineConfig, 'agents'> {
+  /** Agents that are known from the start. Others are learnt when they are run, while no run is at work. */
+  readonly agents?: HoldfastConfig['agents'];
+  /** Milliseconds without a run after which the engine stops, so that the process can end. Null: never. Default 1000. */
+  readonly idleMs?: number | null;
+}
+
+export interface RunnerOptions {
+  /** Names the run. The same id with the same input is the same run, also in a later process. Default: a new run. */
+  readonly id?: string;
+  /** What code of the SDK reads as `RunContext.context`. */
+  readonly context?: object;
+  readonly maxTurns?: number;
+  /** A conversation of several runs. */
+  readonly sessionId?: string;
+  /** Cancels the run. */
+  readonly signal?: AbortSignal;
+}
+
+const OPTIONS: ReadonlySet<string> = new Set(['id', 'context', 'maxTurns', 'sessionId', 'signal']);
+const WAIT_MS = 30_000;
+const PAGE = 200;
+const LOOK_MS = 1000;
+const IDLE_MS = 1000;
+const CALLER = LOCAL_CALLER;
+
+/** `run(agent, input, options)` of the SDK's `Runner`, durable: a run survives the end of its process. */
+export class HoldfastRunner {
+  readonly #engine: RunnerEngine;
+
+  constructor({ agents = [], idleMs = IDLE_MS, ...config }: RunnerConfig = {}) {
+    this.#engine = new RunnerEngine(config, agents, idleMs);
+  }
+
+  /**
+   * Starts a run, or with a state sends its decisions, and waits until the run is over or waits for more. Throws the error that the run
+   * failed with, `run_over` where it was cancelled, the reason of the signal, and what `startRun` and `decide` throw.
+   */
+  async run<TAgent extends AnyAgent>(
+    agent: TAgent,
+    input: string | AgentInputItem[] | RunnerState,
+    options: RunnerOptions = {},
+  ): Promise<RunnerResult<TAgent>> {
+    assertOptions(options);
+    return this.#engine.use(agent, async (engine) => {
+      const runId =
+        input instanceof RunnerState ? await resume(engine, input) : await start(engine, agent.name, input, options);
+      return resultOf<TAgent>(engine, await rested(engine, runId, options.signal));
+    });
+  }
+
+  /** Does something else with the engine of this runner, such as reading the log of a run. */
+  withEngine<T>(work: (engine: Engine) => Promise<T>): Promise<T> {
+    return this.#engine.use(null, work);
+  }
+
+  /** Stops the engine now. Runs that are not over go on when it starts again. */
+  stop(): Promise<void> {
+    return this.#engine.stop();
+  }
+}
+
+function assertOptions(options: object): void {
+  const other = Object.entries(options).find(
+    ([name, value]) => !OPTIONS.has(name) && value !== undefined && value !== false,
+  );
+  if (other === undefined) return;
+  throw new HoldfastError(
+    'invalid_request',
+    `HoldfastRunner does not take the option ${other[0]}; expected ${[...OPTIONS].join(', ')}.`,
+    {
+      hint: 'docs/agents/runner.md says what a durable run takes in its place.',
+    },
+  );
+}
+
+async function start(
+  engine: Engine,
+  agent: string,
+  input: string | AgentInputItem[],
+  options: RunnerOptions,
+): Promise<string> {
+  const { id = randomUUID(), context, maxTurns, sessionId = `runner:${id}` } = options;
+  const items: StartRun['input'] = typeof input === 'string' ? input : input.map(plain);
+  const more = {
+    ...(context === undefined ? {} : { context: plain(context) }),
+    ...(maxTurns === undefined ? {} : { maxTurns }),
+  };
+  return (await engine.startRun({ agent, input: items, sessionId, ...more }, CALLER, id)).id;
+}
+
+/** As JSON carries it: items that the SDK makes have members that are undefined. */
+const plain = (value: object): JsonObject => jsonObject.parse(JSON.parse(JSON.stringify(value)));
+
+async function resume(engine: Engine, state: RunnerState): Promise<string> {
+  for (const [id, decision] of state.decisions()) await engine.decide(id, decision, CALLER);
+  return state.runId;
+}
+
+async function rested(engine: Engine, runId: string, signal: AbortSignal | undefined): Promise<ReadRun> {
+  for (;;) {
+    if (signal?.aborted === true) {
+      await engine.cancelRun(runId, 'The program aborted the run.', CALLER).catch(() => undefined);
+      throw signal.reason;
+    }
+    const waiting = { waitMs: WAIT_MS, ...(signal === undefined ? {} : { signal }) };
+    const run = await engine.getRun(runId, CALLER, waiting);
+    if (isOver(run.status) || (run.status === 'paused' && (await waitsForPeople(engine, runId)))) return run;
+  }
+}
+
+const pendingOf = async (engine: Engine, runId: string) =>
+  (await engine.listInterruptions({ status: 'pending', runId, limit: PAGE }, CALLER)).items;
+
+/** Timers, events and sub-agents end by themselves. */
+async function waitsForPeople(engine: Engine, runId: string): Promise<boolean> {
+  const pending = await pendingOf(engine, runId);
+  if (pending.some(({ verdicts }) => verdicts.length > 0)) return true;
+  await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  return false;
+}
+
+async function resultOf<TAgent extends AnyAgent>(engine: Engine, run: ReadRun): Promise<RunnerResult<TAgent>> {
+  if (run.status === 'failed') throw failureOf(run);
+  if (run.status === 'cancelled') throw new HoldfastError('run_over', `The run ${run.id} was cancelled.`);
+  const pending = await pendingOf(engine, run.id);
+  return {
+    runId: run.id,
+    // The engine has parsed the output by the outputType of the agent.
+    finalOutput: run.status === 'completed' ? (run.output as RunnerResult<TAgent>['finalOutput']) : undefined,
+    history: run.status === 'completed' ? await historyOf(engine, run) : [],
+    interruptions: pending.filter(({ verdicts }) => verdicts.length > 0).map(interruptionOf),
+    state: new RunnerState(run.id),
+    usage: run.usage,
+  };
+}
+
+function failureOf({ id, error }: ReadRun): HoldfastError {
+  const code = error !== null && isErrorCode(error.code) ? error.code : 'internal';
+  const hint = error === null ? {} : { hint: error.hint };
+  return new HoldfastError(code, `The run ${id} failed: ${error?.message ?? 'it says not why'}`, hint);
+}
+
+async function historyOf(engine: Engine, { id, sessionId }: ReadRun): Promise<AgentInputItem[]> {
+  const history: AgentInputItem[] = [];
+  for (let after = 0; sessionId !== null; ) {
+    const { items, nextCursor } = await engine.listSessionItems(sessionId, { after, limit: PAGE }, CALLER);
+    // The engine keeps items in the format of the SDK.
+    history.push(...items.filter(({ runId }) => runId === id).map(({ item }) => item as unknown as AgentInputItem));
+    if (nextCursor === null) break;
+    after = items.at(-1)?.seq ?? after;
+  }
+  return history;
+}

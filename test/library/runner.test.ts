@@ -1,0 +1,93 @@
+import { Agent, type RunContext, tool } from '@openai/agents';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { z } from 'zod';
+import { HoldfastRunner } from '../../src/index.js';
+import { createEngineDatabase, describeEachDatabase, type TestDatabase } from '../harness/database.js';
+import { call, say, scripted } from '../harness/script.js';
+
+describeEachDatabase('HoldfastRunner', (kind) => {
+  const paid: string[] = [];
+  const pay = tool({
+    name: 'pay',
+    description: 'Pays someone.',
+    parameters: z.object({ to: z.string() }),
+    needsApproval: true,
+    execute: ({ to }) => {
+      paid.push(to);
+      return 'paid';
+    },
+  });
+  const payer = new Agent({
+    name: 'payer',
+    model: scripted([[call('pay', { to: 'ann' }, 'p1')], [say('Done.')]]),
+    tools: [pay],
+  });
+  const greeter = new Agent({
+    name: 'greeter',
+    model: scripted([[say('Hello.')]]),
+    instructions: ({ context }: RunContext<{ name: string }>) => `Greet ${context.name}.`,
+  });
+  const counter = new Agent({
+    name: 'counter',
+    model: scripted([[say('{"count":3}')]]),
+    outputType: z.object({ count: z.number() }),
+  });
+
+  let database: TestDatabase;
+  let runner: HoldfastRunner;
+  beforeAll(async () => {
+    database = await createEngineDatabase(kind);
+    runner = new HoldfastRunner({ ...database.options });
+  });
+  afterAll(async () => {
+    await runner.stop();
+    await database.drop();
+  });
+
+  test('gives the output and the history of a run, which begin the next', async () => {
+    const first = await runner.run(greeter, 'Hi', { context: { name: 'Ada' } });
+    expect(first.finalOutput).toBe('Hello.');
+    expect(first.history).toMatchObject([{ role: 'user', content: 'Hi' }, { role: 'assistant' }]);
+    const input = [...first.history, { role: 'user' as const, content: 'Again' }];
+    const second = await runner.run(greeter, input, { context: { name: 'Ada' } });
+    expect(second.history).toHaveLength(4);
+  });
+
+  test('learns another agent between runs, and parses its output', async () => {
+    const { finalOutput } = await runner.run(counter, 'Count');
+    expect(finalOutput?.count).toBe(3);
+  });
+
+  test('pauses for an approval, which the next call sends, also to another runner', async () => {
+    const paused = await runner.run(payer, 'Pay Ann', { id: 'pay-1' });
+    expect(paused.finalOutput).toBeUndefined();
+    expect(paused.interruptions.map(({ name, rawItem }) => [name, rawItem.callId])).toEqual([['pay', 'p1']]);
+    await runner.stop();
+    const other = new HoldfastRunner({ ...database.options });
+    const again = await other.run(payer, 'Pay Ann', { id: 'pay-1' });
+    expect(again.runId).toBe(paused.runId);
+    for (const one of again.interruptions) again.state.approve(one);
+    expect((await other.run(payer, again.state)).finalOutput).toBe('Done.');
+    expect(paid).toEqual(['ann']);
+    await other.stop();
+  });
+
+  test('tells the model of a rejection', async () => {
+    const paused = await runner.run(payer, 'Pay Ann', { id: 'pay-2' });
+    for (const one of paused.interruptions) paused.state.reject(one, { message: 'Not today.' });
+    const { history } = await runner.run(payer, paused.state);
+    expect(JSON.stringify(history)).toContain('Not today.');
+    expect(paid).toEqual(['ann']);
+  });
+
+  test('throws the error of a run that failed', async () => {
+    const failing = runner.run(new Agent({ name: 'nameless', model: 'nowhere/none' }), 'go');
+    await expect(failing).rejects.toMatchObject({ code: 'model_unknown', message: expect.stringContaining('failed') });
+  });
+
+  test('refuses what a durable run does not take, and an unknown agent amid a run', async () => {
+    await expect(runner.run(greeter, 'Hi', { stream: true } as object)).rejects.toThrow('option stream');
+    const during = runner.withEngine(() => runner.run(new Agent({ name: 'late', model: scripted([]) }), 'go'));
+    await expect(during).rejects.toMatchObject({ code: 'agent_unknown' });
+  });
+});
