@@ -102,7 +102,7 @@ async function answer(
   signal: AbortSignal,
 ): Promise<void> {
   if (reply.type === 'json') {
-    if (reply.location !== undefined) response.location(reply.location);
+    if (reply.location !== undefined) response.location(`${response.req.baseUrl}${reply.location}`);
     const text = await jsonText(reply.body, allowanceOfRequest());
     response
       .status(reply.status ?? 200)
