@@ -16,11 +16,12 @@ import type { LiveContext } from '../src/core/runs/run-context.js';
 import type { RunTask } from '../src/core/tasks/resolve-task.js';
 import type { McpRules } from '../src/core/tools/mcp.js';
 import type { PlainTools, ToolSpec } from '../src/core/tools/tool.js';
-import type { CallOutcomeRow } from '../src/storage/runs/calls.js';
+import type { KeptOutcome } from '../src/storage/runs/calls.js';
 import type { DeclaredTool } from '../src/tools/define/define-tool.js';
 import type { StartableAgent } from '../steps/agents/start-child.js';
 import type { HaltReason } from '../steps/calls/call-model.js';
-import type { EarlierCalls, ToolResult } from '../steps/calls/call-tool.js';
+import type { ToolResult } from '../steps/calls/call-tool.js';
+import type { EarlierCalls } from '../steps/calls/earlier-calls.js';
 import type { StepContext } from '../steps/context.js';
 import type { SettledInterruption } from '../steps/segment/begin-segment.js';
 import type { CallSource } from './call-source.js';
@@ -183,7 +184,7 @@ export interface SegmentContext extends AgentLoop {
   readonly authorizedCalls: Map<string, AuthorizedCall>;
   readonly results: Map<string, Promise<ToolResult | AgentToolResult>>;
   /** Outcomes of calls that are to be kept together with their step, by its name. */
-  readonly outcomes: Map<string, CallOutcomeRow>;
+  readonly outcomes: Map<string, KeptOutcome>;
   readonly waits: Wait[];
   /** What was decided before the segment began. */
   readonly settled: readonly SettledInterruption[];

@@ -3,6 +3,7 @@ import type { AgentEnvironment } from '../../src/core/containers/environment.js'
 import type { Settlement, WaitDecision } from '../../src/core/interruptions/settlement.js';
 import { type AllowedElsewhere, begunElsewhereText } from '../../src/core/interruptions/standing.js';
 import { type CallWait, isInterruption } from '../../src/core/interruptions/wait.js';
+import { canonical } from '../../src/core/json.js';
 import type { CallOutcome } from '../../src/core/log/call-outcome.js';
 import { BodyLost, EffectUnknown, judgeCall, unknownEffectText } from '../../src/core/runs/call.js';
 import type { ContextNote } from '../../src/core/runs/run-context.js';
@@ -21,6 +22,7 @@ import { environmentOfCall } from '../containers/run-environment.js';
 import type { StepContext } from '../context.js';
 import { transact, withDatabaseRetry } from '../database-retry.js';
 import { type Halt, haltOf } from './call-model.js';
+import { type EarlierCalls, isAlone, writtenBefore } from './earlier-calls.js';
 import { catchingLate, LateThrow } from './late-throws.js';
 import { codeOf, type Ended, errorOutcome, outputOf, runBody } from './run-body.js';
 import { type Continuation, continuationOf, saveWait, settledOutcome } from './wait-in-call.js';
@@ -84,6 +86,7 @@ export async function callTool(
 ): Promise<ToolResult> {
   const { intent, spec } = call;
   const record = await recordOf(ctx, call);
+  if (record !== null && call.earlier.isNew(intent.callId)) return foreign(ctx, call);
   const sameCall = record === null || record.digest === intent.digest;
   if (!sameCall) {
     return settled({
@@ -92,7 +95,7 @@ export async function callTool(
       message: `The call id ${intent.callId} was used for another call before.`,
     });
   }
-  if (call.known !== null && record?.outcome == null) return settle(ctx, intent, call.known);
+  if (call.known !== null && record?.outcome == null) return settle(ctx, call, call.known);
   const goesOn = continuationOf(record, call.waitDecision);
   const verdict = judgeCall({
     effect: spec.effect,
@@ -107,7 +110,7 @@ export async function callTool(
   if (goesOn !== null && call.waitDecision !== null && spec.resume === null) {
     return settle(
       ctx,
-      intent,
+      call,
       settledOutcome(spec, call.waitDecision, goesOn, (value) => outputOf(spec, value)),
     );
   }
@@ -119,7 +122,7 @@ export async function callTool(
   const held = (await askedAgain(ctx, call, record, goesOn)) ?? found;
   if (held !== null) return held;
   const place = signal.aborted ? null : await placeOf(spec, signal);
-  if (place?.type === 'lost') return settle(ctx, intent, errorOutcome(spec, place.error));
+  if (place?.type === 'lost') return settle(ctx, call, errorOutcome(spec, place.error));
   try {
     return await begin(ctx, call, { record, goesOn, place: place?.place ?? null, context, stop, signal, logged });
   } finally {
@@ -146,7 +149,7 @@ async function begin(ctx: StepContext, call: ToolCall, beginning: Beginning): Pr
   if (spec.effect === 'unsafe' && !(await transact(ctx, (trx) => claimCall(trx, intent, goesOn)))) {
     // An execution before this one may have ended the call in this moment; else a newer process owns the run.
     const ended = await withDatabaseRetry(() => findCall(ctx.knex, intent.runId, intent.callId));
-    return standing(ended);
+    return ended !== null && call.earlier.isNew(intent.callId) ? foreign(ctx, call) : standing(ended);
   }
   // Suspended and taken over amid the statements before, this process must not begin what others now ask about.
   if (!(await withDatabaseRetry(() => ctx.lease.isHeld()))) return { type: 'superseded' };
@@ -162,7 +165,8 @@ async function begin(ctx: StepContext, call: ToolCall, beginning: Beginning): Pr
 
 /** What is kept of a call. One that is new is not looked for, unless its effect must not happen twice. */
 async function recordOf(ctx: StepContext, { intent, spec, earlier }: ToolCall): Promise<CallRecord | null> {
-  if (spec.effect !== 'unsafe' && !earlier.has(intent.callId)) return null;
+  const isEarlier = earlier.has(intent.callId);
+  if (spec.effect !== 'unsafe' && !isEarlier) return null;
   return withDatabaseRetry(() => findCall(ctx.knex, intent.runId, intent.callId));
 }
 
@@ -190,19 +194,27 @@ const repeatApproved = (call: ToolCall, record: CallRecord | null): boolean =>
 
 const settled = (outcome: CallOutcome): ToolResult => ({ type: 'settled', outcome });
 
-const settle = async (ctx: StepContext, intent: CallIntent, outcome: CallOutcome): Promise<ToolResult> =>
-  settled(await withDatabaseRetry(() => settleCall(ctx.knex, intent, outcome)));
+/** Keeps an outcome. The one that stands is given: of a call that no one else can have ended, this one whatever its row says. */
+async function settle(ctx: StepContext, { intent, earlier }: ToolCall, outcome: CallOutcome): Promise<ToolResult> {
+  const kept = await withDatabaseRetry(() => settleCall(ctx.knex, intent, outcome));
+  if (!earlier.isNew(intent.callId) || canonical(kept) === canonical(outcome)) return settled(kept);
+  return (await isAlone(ctx)) ? settled(outcome) : { type: 'superseded' };
+}
+
+/** A row of a call that only this execution can have begun, and did not: someone else wrote it, or has taken this process over. */
+const foreign = async (ctx: StepContext, { intent }: ToolCall): Promise<ToolResult> =>
+  (await isAlone(ctx)) ? writtenBefore(intent.callId) : { type: 'superseded' };
 
 /** Keeps how a body ended. Of a call that may happen twice no one asks before its step is over. */
 const settleLive = async (
   ctx: StepContext,
-  { intent, spec, keepWithStep }: ToolCall,
+  call: ToolCall,
   record: CallRecord | null,
   outcome: CallOutcome,
 ): Promise<ToolResult> =>
-  keepWithStep === null || spec.effect === 'unsafe' || record !== null
-    ? settle(ctx, intent, outcome)
-    : settled(keepWithStep(intent, outcome));
+  call.keepWithStep === null || call.spec.effect === 'unsafe' || record !== null
+    ? settle(ctx, call, outcome)
+    : settled(call.keepWithStep(call.intent, outcome));
 
 async function conclude(
   ctx: StepContext,
@@ -245,22 +257,19 @@ async function leftBehind(
   unknown: string,
   outcome: CallOutcome,
 ): Promise<ToolResult> {
-  const { spec, intent } = call;
+  const { spec } = call;
   if (spec.effect !== 'unsafe' || spec.onUnknownEffect === 'rerun') return settleLive(ctx, call, record, outcome);
   const found = await probe(spec, call.input, context);
-  if (found.happened === true) return settle(ctx, intent, outputOf(spec, found.output));
+  if (found.happened === true) return settle(ctx, call, outputOf(spec, found.output));
   return { type: 'unknown', text: unknown };
 }
 
 /** What the probe of a call found out; null: it did not happen, so that it may be executed. */
-async function lookedFor(
-  ctx: StepContext,
-  { spec, input, intent }: ToolCall,
-  context: ToolContext,
-): Promise<ToolResult | null> {
+async function lookedFor(ctx: StepContext, call: ToolCall, context: ToolContext): Promise<ToolResult | null> {
+  const { spec, input } = call;
   const found = await probe(spec, input, context);
   if (found.happened === 'unknown') return { type: 'unknown', text: unknownEffectText(spec.name, 'crash') };
-  return found.happened ? settle(ctx, intent, outputOf(spec, found.output)) : null;
+  return found.happened ? settle(ctx, call, outputOf(spec, found.output)) : null;
 }
 
 /** `origin`: the run that began the call, by whose id the call is known to the world. */
@@ -343,23 +352,3 @@ export async function askedAgain(
 /** Whether a call waits for an answer that was given in another run: it is asked for again, where the tool would go on with it. */
 export const answeredElsewhere = (call: ToolCall, goesOn: Continuation | null): boolean =>
   call.allowedElsewhere !== null && goesOn !== null && call.spec.resume !== null;
-
-/**
- * Knows of which calls a run may have something, so that a call that is new need not be looked for. What it does not know of
- * is still safe: outcomes and waits are kept once, and an unsafe call is always looked for.
- */
-export class EarlierCalls {
-  readonly #ids: Set<string> | null;
-
-  /** The calls that the run had when the segment began; null: an execution before this one may have begun others. */
-  constructor(ids: readonly string[] | null) {
-    this.#ids = ids === null ? null : new Set(ids);
-  }
-
-  /** Whether the call may have left something before now. Asked once for each execution of a call. */
-  has(callId: string): boolean {
-    if (this.#ids === null || this.#ids.has(callId)) return true;
-    this.#ids.add(callId);
-    return false;
-  }
-}

@@ -28,7 +28,7 @@ import { limitsOf, type RunRow } from '../../src/storage/runs/run-row.js';
 import { readRun, startWork } from '../../src/storage/runs/runs.js';
 import { type ResumedWork, resumeWork } from '../../src/storage/runs/runs-to-resume.js';
 import { recordTaskStarted } from '../../src/storage/tasks/task-events.js';
-import { EarlierCalls } from '../calls/call-tool.js';
+import { EarlierCalls } from '../calls/earlier-calls.js';
 import type { StepContext } from '../context.js';
 import { withDatabaseRetry } from '../database-retry.js';
 

@@ -8,7 +8,7 @@ import { type LiveReplay, otherwiseSaid, type ReplaySide, saidIn } from '../../s
 import { namedValue } from '../../src/core/replay/replay.js';
 import type { Usage } from '../../src/core/runs/run.js';
 import { unlessAborted } from '../../src/models/providers/abort.js';
-import { EarlierCalls } from '../../steps/calls/call-tool.js';
+import { EarlierCalls } from '../../steps/calls/earlier-calls.js';
 import { durableProvider } from '../model-turn/durable-model.js';
 import { runFacts } from '../open-segment.js';
 import { openRecordedSegment, type RecordedPlace } from '../resume/rebuild-state.js';

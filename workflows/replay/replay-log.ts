@@ -5,7 +5,7 @@ import type { Standing } from '../../src/core/interruptions/standing.js';
 import { areWhole, givenContextIn, type KeyedEvent, segmentsOf } from '../../src/core/log/recording.js';
 import type { RunTask } from '../../src/core/tasks/resolve-task.js';
 import type { RunRow } from '../../src/storage/runs/run-row.js';
-import { EarlierCalls } from '../../steps/calls/call-tool.js';
+import { EarlierCalls } from '../../steps/calls/earlier-calls.js';
 import type { StepContext } from '../../steps/context.js';
 import type { SettledInterruption } from '../../steps/segment/begin-segment.js';
 import { durableProvider } from '../model-turn/durable-model.js';

@@ -165,7 +165,7 @@ const keeper =
   (scope: SegmentContext, step: string) =>
   (intent: CallIntent, outcome: CallOutcome): CallOutcome => {
     const row = rowOf(intent, outcome);
-    scope.outcomes.set(step, row);
+    scope.outcomes.set(step, { ...row, isNew: scope.earlier.isNew(intent.callId) });
     return outcomeOf(row);
   };
 

@@ -87,6 +87,7 @@ export function endOfRun(
   const ends =
     authorized.wrapped.spec.onFailure === 'fail' ||
     isEnvironmentTrouble(code) ||
+    code === 'row_changed' ||
     (isRaised(result) && scope.parentCall === null);
   return ends ? new HoldfastError(isErrorCode(code) ? code : 'tool_failed', message).view() : null;
 }

@@ -1,5 +1,5 @@
 import { NOW_MS } from '../database/columns.js';
-import { CALL_COLUMNS, type CallOutcomeRow } from '../runs/calls.js';
+import { CALL_COLUMNS, type KeptOutcome } from '../runs/calls.js';
 
 /** The one that can ask the database of DBOS: a pool. */
 export interface SystemPool {
@@ -57,18 +57,18 @@ export async function readStatus(pool: SystemPool, schema: string, workflowId: s
  * Keeps a step, if its execution still owns the workflow, whose row is held while it is written: what the three statements of
  * a transaction of DBOS do, in one. With it goes the outcome of the call that the step was, if it was one: both are kept, or
  * neither. Resolves to when the step that is kept was completed: one that was kept before stays. Null: the workflow is
- * cancelled, someone else's, or the call has another outcome.
+ * cancelled, someone else's, or the call has another outcome, and is not one that only this execution can have ended.
  */
 export async function saveStep(
   pool: SystemPool,
   schema: string,
   step: Checkpoint,
-  call: CallOutcomeRow | null,
+  call: KeptOutcome | null,
 ): Promise<number | null> {
   const { rows } = await pool.query(call === null ? keptAlone(schema) : keptWithOutcome(schema), [
     ...[step.workflowId, step.owner, step.functionId, step.output, step.error, step.functionName],
     ...[step.childWorkflowID, step.startedAt, step.completedAt, step.serialization, step.application],
-    ...(call === null ? [] : CALL_COLUMNS.map((column) => call[column])),
+    ...(call === null ? [] : [...CALL_COLUMNS.map((column) => call[column]), call.isNew === true]),
   ]);
   return rows[0] === undefined ? null : Number(rows[0]['at']);
 }
@@ -124,5 +124,5 @@ const keptWithOutcome = (schema: string): string =>
        from owned
      on conflict (run_id, call_id) do update
         set outcome = coalesce(c.outcome, excluded.outcome), finished_at = coalesce(c.finished_at, excluded.finished_at)
-     returning outcome = $${12 + CALL_COLUMNS.indexOf('outcome')} as stands
+     returning outcome = $${12 + CALL_COLUMNS.indexOf('outcome')} or $${12 + CALL_COLUMNS.length}::boolean as stands
    ), ${kept(schema, 'settled where stands')}`;

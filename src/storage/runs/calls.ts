@@ -66,6 +66,12 @@ export const CALL_COLUMNS = [
 
 export type CallOutcomeRow = Pick<CallRow, (typeof CALL_COLUMNS)[number]>;
 
+/** How a call ended, to be kept with its step. */
+export interface KeptOutcome extends CallOutcomeRow {
+  /** Only this execution can have ended it: another outcome in its row is no one's, and does not keep the step from being kept. */
+  readonly isNew?: boolean;
+}
+
 export const outcomeOf = (row: CallOutcomeRow): CallOutcome => callOutcome.parse(JSON.parse(row.outcome ?? 'null'));
 
 export const rowOf = (intent: CallIntent, outcome: CallOutcome | null): CallOutcomeRow => ({

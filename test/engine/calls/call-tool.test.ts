@@ -7,11 +7,12 @@ import type { Database } from '../../../src/storage/database/database.js';
 import { migrate } from '../../../src/storage/database/migrate.js';
 import { openDatabase } from '../../../src/storage/database/open-database.js';
 import { isOwner, registerWorker } from '../../../src/storage/queue/workers.js';
-import { findCall, settleCall } from '../../../src/storage/runs/calls.js';
+import { findCall, rowOf, settleCall } from '../../../src/storage/runs/calls.js';
 import { insertRun } from '../../../src/storage/runs/runs.js';
 import { toolSpecOf } from '../../../src/tools/define/define-tool.js';
 import { McpConnections } from '../../../src/tools/mcp/mcp-connections.js';
-import { callTool, EarlierCalls } from '../../../steps/calls/call-tool.js';
+import { callTool } from '../../../steps/calls/call-tool.js';
+import { EarlierCalls } from '../../../steps/calls/earlier-calls.js';
 import { storedLists } from '../../../steps/calls/pin-mcp-tools.js';
 import type { StepContext } from '../../../steps/context.js';
 import { createEngineDatabase, describeEachDatabase, type TestDatabase } from '../../harness/database.js';
@@ -108,6 +109,74 @@ describeEachDatabase('one call', (kind) => {
     expect(result).toEqual({ type: 'settled', outcome: { type: 'output', output: 'paid before' } });
     expect(ran).not.toContain('late');
     expect((await findCall(world.knex, 'r', 'late'))?.execution).toBe('one');
+  });
+
+  const forged = { type: 'output', output: 'forged' } as const;
+  const forge = ({ intent }: ReturnType<typeof callOf>, outcome: typeof forged | null, waiting: string | null = null) =>
+    world
+      .knex('holdfast.calls')
+      .insert({ ...rowOf({ ...intent, execution: 'x', worker: 'elsewhere', epoch: 1 }, outcome), waiting });
+  const changed = { type: 'settled', outcome: { type: 'error', code: 'row_changed' } };
+  const live = new AbortController().signal;
+  const fresh = (callId: string) => ({ ...callOf(callId, 'one'), earlier: new EarlierCalls([]) });
+
+  it.each([
+    ['an outcome', forged, null],
+    ['an intent', null, null],
+    [
+      'a wait',
+      null,
+      '{"expiresInMs":null,"memo":null,"ordinal":1,"spec":{"kind":"question","text":"?","choices":null,"schema":null},"dueAt":null}',
+    ],
+  ] as const)(
+    'that no one has begun does not take %s that its row has already, and does not run',
+    async (what, outcome, waiting) => {
+      const call = fresh(`forged ${what}`);
+      await forge(call, outcome, waiting);
+      expect(await callTool(world, call, live, async () => {})).toMatchObject(changed);
+      expect(ran).not.toContain(call.intent.callId);
+    },
+  );
+
+  it('that no one has begun does not take what its row gets while its intent is written', async () => {
+    const call = fresh('forged amid');
+    expect(await callTool(world, call, live, async () => void (await forge(call, forged)))).toMatchObject(changed);
+    expect(ran).not.toContain('forged amid');
+  });
+
+  it.each(['pure', 'unsafe'] as const)(
+    'that is %s ends with what its body gave, whatever its row has got meanwhile',
+    async (effect) => {
+      const { intent, ...rest } = fresh(`forged under ${effect}`);
+      const { runId: run_id, callId: call_id } = intent;
+      const body = async () => {
+        await forge({ intent, ...rest }, forged)
+          .onConflict(['run_id', 'call_id'])
+          .merge(['outcome']);
+        return 'paid';
+      };
+      const call = { ...rest, spec: { ...spec, effect }, intent: { ...intent, effect }, body };
+      expect(await callTool(world, call, live, async () => {})).toEqual({
+        type: 'settled',
+        outcome: { type: 'output', output: 'paid' },
+      });
+      expect(await world.knex('holdfast.calls').where({ run_id, call_id }).first('outcome')).toMatchObject({
+        outcome: expect.stringContaining('forged'),
+      });
+    },
+  );
+
+  it("whose row another process wrote that has taken this one over is that one's", async () => {
+    const call = fresh('theirs');
+    await forge(call, forged);
+    const { epoch } = world.worker;
+    const own = (at: number) => world.knex('holdfast.workers').where({ id: 'w' }).update({ epoch: at });
+    await own(epoch + 1);
+    try {
+      expect(await callTool(world, call, live, async () => {})).toEqual({ type: 'superseded' });
+    } finally {
+      await own(epoch);
+    }
   });
 
   it.each(['pure', 'idempotent', 'unsafe'] as const)(
