@@ -2,6 +2,7 @@ import type { Knex } from 'knex';
 import * as baseline from './0001-baseline.js';
 import * as containerWorkers from './0002-container-workers.js';
 import * as inbox from './0003-inbox.js';
+import * as listsOfRuns from './0004-lists-of-runs.js';
 
 export interface Migration {
   readonly name: string;
@@ -13,4 +14,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0001-baseline', up: baseline.up },
   { name: '0002-container-workers', up: containerWorkers.up },
   { name: '0003-inbox', up: inbox.up },
+  { name: '0004-lists-of-runs', up: listsOfRuns.up },
 ];

@@ -54,6 +54,7 @@ import { eraseSubject, getSubjectErasure } from './retention/erase-subject.js';
 import { askForRetention, previewRetention } from './retention/retention.js';
 import { deleteSession, getSession, listSessionItems, listSessions } from './runs/database-session.js';
 import { liftWork, listEvents, listRuns, listSetAside } from './runs/read-runs.js';
+import { bulkRuns, countRuns, getFamily } from './runs/run-counts.js';
 import { startRun } from './runs/start-run.js';
 import type { FromPlace, SystemEventPage } from './streaming/system-events.js';
 import { listSystemEvents } from './streaming/system-events.js';
@@ -83,6 +84,12 @@ export const OPERATIONS = {
   getRun: readRun,
   /** Newest first. Long inputs and outputs are cut, and `cut` says so. */
   listRuns,
+  /** How many runs fit, by status, error and hour; each count stops at 10,000. */
+  countRuns,
+  /** The runs above and below a run, and forks of any of them. Throws `run_unknown`. */
+  getFamily,
+  /** Cancels runs, or tries them again; with an idempotency key once. What is refused stands beside the id. Throws `rate_limited`. */
+  bulkRuns,
   /** Asks a run to stop; a model call or tool in flight is aborted. Repeating it is no error. Throws `run_unknown`, `run_over`. */
   cancelRun: (context: EngineContext, id: string, reason: string | null, caller: Caller): Promise<RunView> =>
     context.cancel(id, reason, caller),

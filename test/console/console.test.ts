@@ -178,6 +178,32 @@ describeBrowser('the console', () => {
     expect(await findingsOf(page)).toEqual([]);
   });
 
+  test('runs are narrowed by what they failed with, and many are cancelled at once', async () => {
+    const { json } = await door.ask('otto', 'POST', '/api/v1/runs', { agent: 'cashier', input: 'go', maxTurns: 1 });
+    const failed = await read(runView.parse(json).id);
+    expect(failed.error?.code).toBe('limit_turns');
+    const waiting = [await paused('clerk'), await paused('clerk')];
+    const { page } = await tabOf('otto');
+    await page.goto('/runs');
+    await page.getByRole('button', { name: 'limit_turns' }).click();
+    await page.getByRole('row').filter({ hasText: 'limit_turns' }).first().waitFor();
+    expect(await page.getByRole('row').filter({ hasText: 'Paused' }).count()).toBe(0);
+    await page.goto('/runs?status=paused&agent=clerk');
+    await page.getByRole('checkbox').nth(1).waitFor();
+    await page.keyboard.press('x');
+    await page.getByRole('checkbox').nth(1).check();
+    await page.getByRole('region', { name: 'Selected runs' }).getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel 2 runs' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    for (const { run } of waiting) expect(await read(run.id)).toMatchObject({ status: 'cancelled' });
+    await page.goto('/runs?status=failed&error=limit_turns');
+    await page.getByRole('checkbox').first().check();
+    expect(await findingsOf(page)).toEqual([]);
+    await page.goto('/operations');
+    await page.getByRole('link', { name: /limit_turns × 1/ }).click();
+    await page.waitForURL('**/runs?status=failed&error=limit_turns&from=**');
+  });
+
   test('the address of `holdfast console` signs in once, and asks before it signs in as someone else', async () => {
     const codeOf = async (actor: Actor): Promise<string> => {
       const { json } = await door.ask(actor, 'POST', '/api/v1/sign-ins/codes', {});

@@ -95,6 +95,7 @@ describeEachDatabase('two tenants', (kind) => {
     const run = { ids: [over.id] };
     samples = {
       startRun: { body: { agent: 'echo', input: 'mine' } },
+      ...{ countRuns: {}, getFamily: run, bulkRuns: { body: { action: 'cancel', ids: ['run_x'] } } },
       ...{ listRuns: {}, getRun: run, getTrajectory: run, readTrajectory: run, deleteRun: run },
       cancelRun: { ids: [paused.id], body: {} },
       ...{ forkRun: { ...run, body: { at: 1 } }, retryRun: { ...run, body: {} }, replayRun: { ...run, body: {} } },

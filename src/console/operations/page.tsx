@@ -1,11 +1,14 @@
 import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
 import type { Health } from '../../core/ops/health.js';
 import type { Stats } from '../../core/ops/stats.js';
 import type { Page as PageOf } from '../../core/page.js';
 import type { WorkerView } from '../../core/queue/worker.js';
+import type { RunCounts } from '../../core/runs/run-counts.js';
 import { ask } from '../api/ask.js';
 import { readAgain, useAnswer } from '../api/query.js';
 import { may } from '../session.js';
+import { Id } from '../shared/id.js';
 import { Table } from '../shared/table.js';
 import { Time } from '../shared/time.js';
 import { Trouble } from '../shared/trouble.js';
@@ -23,6 +26,7 @@ export function Page(): JSX.Element {
       <h1>Operations</h1>
       <HealthLine />
       <Numbers />
+      <Errors />
       {may('listWorkers') ? (
         <Workers />
       ) : (
@@ -97,6 +101,34 @@ function Numbers(): JSX.Element | null {
             </a>
           </li>
         )}
+      </ul>
+    </section>
+  );
+}
+
+const HOUR_MS = 3_600_000;
+
+/** What runs of the last hour failed with, each with the newest example. */
+function Errors(): JSX.Element | null {
+  const [from] = useState(() => new Date(Date.now() - HOUR_MS).toISOString());
+  const { data } = useAnswer<RunCounts>({ path: 'runs/counts', query: { from, status: 'failed' }, every: 5000 });
+  if (data === undefined) return null;
+  return (
+    <section>
+      <h2>Errors of runs made within the last hour</h2>
+      {data.byError.length === 0 && <p class="note">No run of the last hour has failed.</p>}
+      <ul>
+        {data.byError.map(({ name, count, runId, lastAt }) => (
+          <li key={name} class="row wrap">
+            <a href={`/runs?status=failed&error=${name}&from=${from}`}>
+              <code>{name}</code> × {countText(count)}
+            </a>
+            <span class="faint">
+              the newest <Time at={lastAt} />
+            </span>
+            <Id id={runId} href={`/runs/${runId}`} />
+          </li>
+        ))}
       </ul>
     </section>
   );

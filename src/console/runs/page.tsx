@@ -1,7 +1,8 @@
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import type { Page as PageOf } from '../../core/page.js';
-import type { ListedRun } from '../../core/runs/run.js';
+import type { ListedRun, RunStatus } from '../../core/runs/run.js';
+import type { RunCounts } from '../../core/runs/run-counts.js';
 import { go, param, paramsOf, setParams } from '../address.js';
 import { useAnswer } from '../api/query.js';
 import { useKeys } from '../keys.js';
@@ -12,11 +13,16 @@ import { Unanswered } from '../shared/unanswered.js';
 import { lineOf } from '../text/exact.js';
 import { Text } from '../text/text.js';
 import { countText, durationText, shortId, usdText } from '../text/words.js';
+import { Bulk } from './bulk.js';
+import { LastDay } from './last-day.js';
 
-const FILTERS = ['status', 'agent', 'subject', 'parent'] as const;
+const FILTERS = ['status', 'agent', 'error', 'session', 'subject', 'parent', 'from', 'to'] as const;
 const LIMIT = 50;
+/** Counting stops there. */
+const COUNTED_MOST = 10_000;
 
 const COLUMNS = {
+  Select: 'unseen',
   Status: 'text',
   Run: 'text',
   Agent: 'text',
@@ -31,8 +37,19 @@ const COLUMNS = {
 const lasted = ({ createdAt, completedAt }: ListedRun): string =>
   completedAt === null ? '' : durationText(Date.parse(completedAt) - Date.parse(createdAt));
 
-const Row = ({ run, selected }: { readonly run: ListedRun; readonly selected: boolean }): JSX.Element => (
-  <tr class={selected ? 'selected' : undefined}>
+interface RowProps {
+  readonly run: ListedRun;
+  /** Whether the keys are at this row. */
+  readonly isAt: boolean;
+  readonly isSelected: boolean;
+  readonly select: () => void;
+}
+
+const Row = ({ run, isAt, isSelected, select }: RowProps): JSX.Element => (
+  <tr class={isAt ? 'selected' : undefined}>
+    <td>
+      <input type="checkbox" aria-label={`Select ${shortId(run.id)}`} checked={isSelected} onChange={select} />
+    </td>
     <td>
       <RunMark status={run.status} />
       {run.error !== null && (
@@ -66,7 +83,15 @@ const Row = ({ run, selected }: { readonly run: ListedRun; readonly selected: bo
   </tr>
 );
 
-function Filters(): JSX.Element {
+const HOUR_MS = 3_600_000;
+const RANGES = [
+  ['an hour', HOUR_MS],
+  ['a day', 24 * HOUR_MS],
+  ['a week', 168 * HOUR_MS],
+] as const;
+
+/** The status in a chip, with how many runs have it. */
+function Filters({ counts }: { readonly counts: RunCounts | undefined }): JSX.Element {
   return (
     <div class="filters">
       <div class="chips" role="group" aria-label="Status">
@@ -79,6 +104,13 @@ function Filters(): JSX.Element {
             onClick={() => setParams({ status, cursor: '' })}
           >
             {status === '' ? 'all' : status}
+            {counts !== undefined && isStatus(status) && counts.byStatus[status] > 0 && (
+              <span class="faint">
+                {' '}
+                {countText(counts.byStatus[status])}
+                {counts.byStatus[status] === COUNTED_MOST && '+'}
+              </span>
+            )}
           </button>
         ))}
       </div>
@@ -90,6 +122,28 @@ function Filters(): JSX.Element {
         spellcheck={false}
         onChange={(event) => setParams({ agent: event.currentTarget.value.trim(), cursor: '' })}
       />
+      <select
+        aria-label="Made"
+        value=""
+        onChange={({ currentTarget: { value } }) =>
+          value !== '' && setParams({ from: new Date(Date.now() - Number(value)).toISOString(), cursor: '' })
+        }
+      >
+        <option value="">made at any time</option>
+        {RANGES.map(([name, ms]) => (
+          <option key={name} value={ms}>
+            made within {name}
+          </option>
+        ))}
+      </select>
+      {counts?.byError.slice(0, 3).map(
+        ({ name, count }) =>
+          param('error') === '' && (
+            <button key={name} type="button" class="chip" onClick={() => setParams({ error: name, cursor: '' })}>
+              <code>{name}</code> × {countText(count)}
+            </button>
+          ),
+      )}
       {FILTERS.slice(2)
         .filter((name) => param(name) !== '')
         .map((name) => (
@@ -101,6 +155,12 @@ function Filters(): JSX.Element {
   );
 }
 
+const isStatus = (text: string): text is RunStatus => RUN_STATUSES.some((status) => status === text);
+
+function withoutStatus({ status: _status, ...filter }: { readonly [name: string]: string }) {
+  return filter;
+}
+
 /** Runs, newest first. Those that begin while the page is read wait behind a button. */
 export function Page(): JSX.Element {
   const cursor = param('cursor');
@@ -110,7 +170,14 @@ export function Page(): JSX.Element {
     query: { ...filter, limit: LIMIT, ...(cursor === '' ? {} : { cursor }) },
     every: cursor === '' ? 2000 : 5000,
   });
+  const counts = useAnswer<RunCounts>({ path: 'runs/counts', query: withoutStatus(filter), every: 5000 });
   const [at, setAt] = useState(0);
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const toggle = (id: string): void => {
+    const next = new Set(selected);
+    if (!next.delete(id)) next.add(id);
+    setSelected(next);
+  };
   const what = JSON.stringify([filter, cursor]);
   const top = useRef({ what: '', createdAt: '' });
   const all = answer.data?.items ?? [];
@@ -128,13 +195,15 @@ export function Page(): JSX.Element {
     { key: 'j', says: 'Next run', act: () => step(1) },
     { key: 'k', says: 'Previous run', act: () => step(-1) },
     { key: 'Enter', says: 'Open the run', act: () => items[at] !== undefined && go(`/runs/${items[at].id}`) },
+    { key: 'x', says: 'Select the run', act: () => items[at] !== undefined && toggle(items[at].id) },
     { key: '.', says: 'Show new runs', act: bring },
     { key: '/', says: 'Filter', act: () => document.getElementById('agent-filter')?.focus() },
   ]);
   return (
     <div class="page">
       <h1>Runs</h1>
-      <Filters />
+      <Filters counts={counts.data} />
+      {counts.data !== undefined && <LastDay counts={counts.data} />}
       {answer.data === undefined && <Unanswered answer={answer} />}
       {fresh > 0 && (
         <p>
@@ -147,10 +216,17 @@ export function Page(): JSX.Element {
       {items.length > 0 && (
         <Table name="Runs" columns={COLUMNS}>
           {items.map((run, place) => (
-            <Row key={run.id} run={run} selected={place === at} />
+            <Row
+              key={run.id}
+              run={run}
+              isAt={place === at}
+              isSelected={selected.has(run.id)}
+              select={() => toggle(run.id)}
+            />
           ))}
         </Table>
       )}
+      <Bulk selected={selected} select={setSelected} filter={filter} />
       <p class="row">
         {cursor !== '' && (
           <button type="button" onClick={() => setParams({ cursor: '' })}>

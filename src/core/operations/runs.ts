@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { sessionId } from '../agents/session.js';
 import type { ErrorCode } from '../errors/errors.js';
 import { nameText } from '../json.js';
 import { readRun } from '../queue/queue-wait.js';
@@ -6,6 +7,7 @@ import { forkRun, retryRun } from '../replay/fork.js';
 import { replayReport, replayRequest } from '../replay/replay.js';
 import { subjectName } from '../retention/erasure.js';
 import { listedRun, runStatus, runView, startRun } from '../runs/run.js';
+import { bulkRequest, bulkResult, runCounts, runFamily } from '../runs/run-counts.js';
 import { idPath, idText, optionalKey, pageOf, pageQuery } from './fields.js';
 import { operation } from './operation.js';
 import { trajectoryAt } from './trajectories.js';
@@ -25,6 +27,34 @@ const FORK_ERRORS: readonly ErrorCode[] = [
   'value_not_json',
   'rate_limited',
 ];
+
+const time = z.iso.datetime({ offset: true });
+
+/** What narrows a list of runs. */
+const RUN_FILTER = {
+  status: runStatus.exactOptional(),
+  agent: nameText.exactOptional(),
+  parent: idText.exactOptional().describe('Only runs that calls of this run started.'),
+  subject: subjectName.exactOptional(),
+  session: sessionId.exactOptional(),
+  error: z
+    .string()
+    .regex(/^[a-z_]{1,60}$/, 'expected a code of docs/errors.md')
+    .exactOptional()
+    .describe('Only runs that failed with this code.'),
+  from: time.exactOptional().describe('Only runs that were made at this time or later.'),
+  to: time.exactOptional().describe('Only runs that were made before this time.'),
+};
+
+type Asked = z.output<z.ZodObject<typeof RUN_FILTER>>;
+
+function runFilterIn({ from, to, ...filter }: Asked) {
+  return {
+    ...filter,
+    ...(from === undefined ? {} : { from: new Date(from) }),
+    ...(to === undefined ? {} : { to: new Date(to) }),
+  };
+}
 
 export const RUN_OPERATIONS = {
   startRun: operation({
@@ -55,16 +85,35 @@ export const RUN_OPERATIONS = {
     path: '/api/v1/runs',
     summary: 'List runs, newest first.',
     access: { tenant: 'viewer' },
-    query: z.strictObject({
-      ...pageQuery,
-      status: runStatus.exactOptional(),
-      agent: nameText.exactOptional(),
-      parent: idText.exactOptional().describe('Only runs that calls of this run started.'),
-      subject: subjectName.exactOptional(),
-    }),
+    query: z.strictObject({ ...pageQuery, ...RUN_FILTER }),
     response: pageOf(listedRun),
     errors: [],
-    args: ({ query }, { caller }) => [query, caller],
+    args: ({ query: { limit, cursor, ...filter } }, { caller }) => [
+      { limit, ...(cursor === undefined ? {} : { cursor }), ...runFilterIn(filter) },
+      caller,
+    ],
+  }),
+  countRuns: operation({
+    method: 'GET',
+    path: '/api/v1/runs/counts',
+    summary: 'Count runs by status, by error and by hour.',
+    access: { tenant: 'viewer' },
+    query: z.strictObject(RUN_FILTER),
+    response: runCounts,
+    errors: [],
+    args: ({ query }, { caller }) => [runFilterIn(query), caller],
+  }),
+  bulkRuns: operation({
+    method: 'POST',
+    path: '/api/v1/runs/bulk',
+    summary: 'Cancel runs, or try them again, up to 100 in a request; each is answered for itself.',
+    access: { tenant: 'operator' },
+    header: optionalKey,
+    body: bulkRequest,
+    response: bulkResult,
+    errors: ['rate_limited'],
+    audited: true,
+    args: ({ header, body }, { caller, signal }) => [body, caller, header['idempotency-key'], { signal }],
   }),
   getRun: operation({
     method: 'GET',
@@ -83,6 +132,16 @@ export const RUN_OPERATIONS = {
     response: readRun,
     errors: ['run_unknown'],
     args: ({ path, query }, { caller, signal }) => [path.id, caller, { waitMs: query.wait * 1000, signal }],
+  }),
+  getFamily: operation({
+    method: 'GET',
+    path: '/api/v1/runs/{id}/family',
+    summary: 'List the runs above and below a run, and forks of any of them.',
+    access: { tenant: 'viewer' },
+    pathParams: idPath,
+    response: runFamily,
+    errors: ['run_unknown'],
+    args: ({ path }, { caller }) => [path.id, caller],
   }),
   getTrajectory: trajectoryAt('/api/v1/runs/{id}/trajectory'),
   cancelRun: operation({

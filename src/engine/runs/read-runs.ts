@@ -13,7 +13,7 @@ import { shownOf } from '../../storage/integrity/shown-rows.js';
 import { readEvents } from '../../storage/log/read-events.js';
 import { forgetDeaths, workSetAside } from '../../storage/queue/work-notes.js';
 import { type Cut, PREVIEW_BYTES } from '../../storage/runs/page-rows.js';
-import { cursorAfter, listRunRows } from '../../storage/runs/run-list.js';
+import { cursorAfter, listRunRows, type RunFilter } from '../../storage/runs/run-list.js';
 import { findRun, findStatus } from '../../storage/runs/runs.js';
 import type { EngineContext } from '../engine-context.js';
 import type { Watch } from '../log/changes.js';
@@ -98,16 +98,14 @@ export async function getRun(
   }
 }
 
-interface RunFilter extends PageOf {
-  readonly status?: RunStatus;
-  readonly agent?: string;
-  /** Only runs that calls of this run started. */
-  readonly parent?: string;
-  /** Only runs that are about this one, and are not erased. */
-  readonly subject?: string;
-}
+/** What narrows a list of runs. `parent`: runs that calls of this run started. `subject`: runs that are about it, and are not erased. */
+export type ListFilter = Omit<RunFilter, 'tenant'>;
 
-export async function listRuns(context: EngineContext, filter: RunFilter, caller: Caller): Promise<Page<ListedRun>> {
+export async function listRuns(
+  context: EngineContext,
+  filter: ListFilter & PageOf,
+  caller: Caller,
+): Promise<Page<ListedRun>> {
   const { page, seen } = await atOneMoment(context.stepContext.knex, async (trx) => {
     const page = await listRunRows(trx, { ...filter, tenant: caller.tenant });
     return { page, seen: await shownOf(trx, page.rows, 'short') };

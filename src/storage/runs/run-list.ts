@@ -73,26 +73,42 @@ export async function newestFirst<R>(
 /** A run in a list; what it may do is left out. */
 export type ListedRunRow = RunRow & Cut<'input' | 'output'>;
 
-/** A page of runs, newest first, with long values cut. */
-export async function listRunRows(
-  db: Knex,
-  filter: {
-    readonly tenant: string;
-    readonly status?: RunStatus;
-    readonly agent?: string;
-    readonly parent?: string;
-    readonly subject?: string;
-    readonly limit: number;
-    readonly cursor?: string;
-  },
-): Promise<PageRows<Placed<ListedRunRow>>> {
-  const query = runs(db).where({ tenant: filter.tenant });
-  if (filter.status !== undefined) query.where({ status: filter.status });
-  if (filter.agent !== undefined) query.where({ agent: filter.agent });
-  if (filter.parent !== undefined) query.where({ parent_run_id: filter.parent });
-  if (filter.subject !== undefined) query.whereIn('id', idsOfSubject(db, filter.tenant, filter.subject));
-  return newestFirst(db, query.select(listedRunColumns(db)), filter, { bytes: LISTED_RUN_BYTES });
+/** What narrows a list of runs. */
+export interface RunFilter {
+  readonly tenant: string;
+  readonly status?: RunStatus;
+  readonly agent?: string;
+  readonly parent?: string;
+  readonly subject?: string;
+  readonly session?: string;
+  /** A code with which they failed. */
+  readonly error?: string;
+  /** Made at this time or later. */
+  readonly from?: Date;
+  /** Made before this time. */
+  readonly to?: Date;
 }
+
+export function withFilter<Q extends Knex.QueryBuilder>(db: Knex, query: Q, filter: RunFilter): Q {
+  const { tenant, status, agent, parent, subject, session, error, from, to } = filter;
+  const same = Object.entries({ tenant, status, agent, parent_run_id: parent, session_id: session });
+  query.where(Object.fromEntries(same.filter(([, value]) => value !== undefined)));
+  if (subject !== undefined) query.whereIn('id', idsOfSubject(db, tenant, subject));
+  if (error !== undefined) query.whereNotNull('error').whereRaw(`${ERROR_CODE} = ?`, [error]);
+  if (from !== undefined) query.where('created_at', '>=', from);
+  if (to !== undefined) query.where('created_at', '<', to);
+  return query;
+}
+
+/** As the index has it. */
+export const ERROR_CODE = `substring(error from '"code":"([a-z_]+)"')`;
+
+/** A page of runs, newest first, with long values cut. */
+export const listRunRows = (
+  db: Knex,
+  filter: RunFilter & { readonly limit: number; readonly cursor?: string },
+): Promise<PageRows<Placed<ListedRunRow>>> =>
+  newestFirst(db, withFilter(db, runs(db).select(listedRunColumns(db)), filter), filter, { bytes: LISTED_RUN_BYTES });
 
 export async function countRuns(db: Knex, tenant: string): Promise<Partial<Record<RunStatus, number>>> {
   const rows: { status: RunStatus; n: string | number }[] = await runs(db)
