@@ -4,7 +4,10 @@ import type { OperationName } from '../core/operations/table.js';
 export const ROUTES = {
   startRun: 'POST /api/v1/runs body',
   listRuns: 'GET /api/v1/runs query',
+  countRuns: 'GET /api/v1/runs/counts query',
+  bulkRuns: 'POST /api/v1/runs/bulk body',
   getRun: 'GET /api/v1/runs/{id} query',
+  getFamily: 'GET /api/v1/runs/{id}/family',
   getTrajectory: 'GET /api/v1/runs/{id}/trajectory query',
   cancelRun: 'POST /api/v1/runs/{id}/cancel body',
   deleteRun: 'DELETE /api/v1/runs/{id}',
