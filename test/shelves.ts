@@ -139,6 +139,7 @@ export const EXCEPTIONS: readonly string[] = [
   'src/engine/runs/read-runs.ts -> src/storage/integrity/shown-rows.ts',
   'src/engine/runs/read-runs.ts -> src/storage/log/read-events.ts',
   'src/engine/runs/read-runs.ts -> src/storage/queue/work-notes.ts',
+  'src/engine/runs/run-counts.ts -> src/engine/replay/fork-run.ts',
   'src/engine/runs/start-run.ts -> src/storage/log/events.ts',
   'src/engine/runs/start-run.ts -> src/storage/retention/subjects.ts',
   'src/engine/secrets/declared-secrets.ts -> src/tools/define/reachable-agents.ts',

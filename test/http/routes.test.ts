@@ -58,7 +58,7 @@ describeEachDatabase('the routes', (kind) => {
     expect(state.json).toMatchObject({ runId: id, seq: 1, state: { status: 'queued' } });
     const other = await settled((await start('echo')).id);
     const diff = await door.ask('vera', 'GET', `/api/v1/runs/${id}/diff/${other.id}`);
-    expect(diff.json).toMatchObject({ a: id, b: other.id, parts: null });
+    expect(diff.json).toMatchObject({ a: id, b: other.id, firstDifference: null });
   });
 
   test('a run is rewarded and found by its result', async () => {

@@ -101,7 +101,7 @@ export function withFilter<Q extends Knex.QueryBuilder>(db: Knex, query: Q, filt
 }
 
 /** As the index has it. */
-export const ERROR_CODE = `substring(error from '"code":"([a-z_]+)"')`;
+export const ERROR_CODE = `(regexp_match(error, '"code":"([a-z_]+)"'))[1]`;
 
 /** A page of runs, newest first, with long values cut. */
 export const listRunRows = (
