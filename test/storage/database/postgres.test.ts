@@ -49,6 +49,19 @@ describePostgres('Opening', () => {
     await Promise.all(opened.map((db) => db.close()));
   });
 
+  test('makes one that is missing where the address names its host as a parameter, as those of sockets do', async () => {
+    const { hostname, port, username, password } = new URL(testDatabaseUrl(name));
+    const other = `${name}_by_parameter`;
+    const secret = password === '' ? '' : `&password=${password}`;
+    const db = await open(`postgresql://${username}@/${other}?host=${hostname}&port=${port}${secret}`);
+    try {
+      expect((await db.pool.query('SELECT current_database() AS name')).rows).toEqual([{ name: other }]);
+    } finally {
+      await db.close();
+      await onServer(`drop database if exists "${other}" with (force)`);
+    }
+  });
+
   test('says that a database is missing and may not be made', async () => {
     await onServer(`create role "${name}" login`);
     const url = Object.assign(new URL(testDatabaseUrl(`${name}_other`)), { username: name });

@@ -78,9 +78,7 @@ export async function ensureDatabase(url: string): Promise<void> {
 }
 
 async function createDatabase(url: string, place: string, name: string): Promise<void> {
-  const maintenance = new URL(url);
-  maintenance.pathname = '/postgres';
-  const { client, error } = await tryConnect(maintenance.href);
+  const { client, error } = await tryConnect(maintenanceOf(url));
   if (error !== null) throw missing(place, name, error);
   try {
     await client.query(`CREATE DATABASE ${client.escapeIdentifier(name)}`);
@@ -91,6 +89,9 @@ async function createDatabase(url: string, place: string, name: string): Promise
     await client.end();
   }
 }
+
+/** The same server with the database that every server has. What names a socket has no host, and no `URL` takes it. */
+const maintenanceOf = (url: string): string => url.replace(/^([a-z]+:\/\/[^/?#]*)(?:\/[^?#]*)?/i, '$1/postgres');
 
 function missing(place: string, name: string, cause: unknown): HoldfastError {
   const why = cause instanceof Error ? cause.message : String(cause);
