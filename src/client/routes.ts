@@ -71,6 +71,8 @@ export const ROUTES = {
   listSetAside: 'GET /api/v1/work',
   liftWork: 'POST /api/v1/work/lift body',
   listAgents: 'GET /api/v1/agents query',
+  getAgent: 'GET /api/v1/agents/{name}',
+  getDefinition: 'GET /api/v1/agents/{name}/definitions/{hash}',
   getHealth: 'GET /api/v1/health',
   getStats: 'GET /api/v1/stats',
   getMetrics: 'GET /api/v1/metrics',

@@ -29,7 +29,7 @@ const PLACES: readonly Place[] = [
   { pattern: /^\/runs\/([^/]+)$/, title: 'Run', load: () => import('./run/page.js') },
   { pattern: /^\/runs\/([^/]+)\/compare\/([^/]+)$/, title: 'Compare', load: () => import('./compare/page.js') },
   { pattern: /^\/tasks(?:\/([^/]+))?$/, title: 'Tasks', load: () => import('./tasks/page.js') },
-  { pattern: /^\/agents$/, title: 'Agents', load: () => import('./agents/page.js') },
+  { pattern: /^\/agents(?:\/([^/]+))?$/, title: 'Agents', load: () => import('./agents/page.js') },
   { pattern: /^\/operations$/, title: 'Operations', load: () => import('./operations/page.js') },
 ];
 

@@ -29,6 +29,7 @@ import type { Exposition } from '../metrics/metrics.js';
 import type { AccessRow } from '../storage/ops/access-log.js';
 import { insertAccess } from '../storage/ops/access-log.js';
 import { listAgents } from './agents/list-agents.js';
+import { getAgent, getDefinition } from './agents/read-agent.js';
 import { listCharges, listSpend } from './budgets/charge-operations.js';
 import type { UntilSignal } from './concurrency/concurrency-limits.js';
 import { readRun } from './dbos/read-queued.js';
@@ -388,6 +389,10 @@ export const OPERATIONS = {
   /** The agents of the configuration, in its order. */
   listAgents: (context: EngineContext, filter: PageOf, caller: Caller): Promise<Page<AgentView>> =>
     listAgents(context, filter, caller),
+  /** An agent of the configuration, with its definition. Throws `agent_unknown`. */
+  getAgent,
+  /** A definition that runs of an agent have had. Throws `agent_unknown`, `row_changed`. */
+  getDefinition,
   /** What Prometheus reads of this process and of the database. Throws `forbidden` where the caller has no role in the installation. */
   metrics: (context: EngineContext, caller: Caller): Promise<Exposition> => exposeMetrics(context.measuring, caller),
   stats: (context: EngineContext, caller: Caller): Promise<Stats> => stats(context, caller.tenant),

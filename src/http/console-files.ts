@@ -25,7 +25,7 @@ export function readConsole(): ConsoleFiles | null {
 /** Addresses of pages. All else stays unknown. */
 const PAGES = [
   ...['/', '/login', '/inbox', '/inbox/:id', '/runs', '/runs/:id', '/runs/:id/compare/:other'],
-  ...['/tasks', '/tasks/:id', '/agents', '/operations'],
+  ...['/tasks', '/tasks/:id', '/agents', '/agents/:name', '/operations'],
 ];
 
 const TYPES: { readonly [extension: string]: string } = {

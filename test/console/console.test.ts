@@ -204,6 +204,18 @@ describeBrowser('the console', () => {
     await page.waitForURL('**/runs?status=failed&error=limit_turns&from=**');
   });
 
+  test('an agent is shown with its tools, and with the definition that its runs have had', async () => {
+    await paused('cashier');
+    const { page } = await tabOf('otto');
+    await page.goto('/agents');
+    await page.getByRole('link', { name: 'cashier', exact: true }).click();
+    await page.getByRole('row').filter({ hasText: 'refund' }).getByText('unsafe').waitFor();
+    await page.getByText('the one of today').waitFor();
+    await page.getByRole('button', { name: /^[0-9a-f:sh]{19}/ }).click();
+    await page.locator('.json').getByText('instructions').first().waitFor();
+    expect(await findingsOf(page)).toEqual([]);
+  });
+
   test('the address of `holdfast console` signs in once, and asks before it signs in as someone else', async () => {
     const codeOf = async (actor: Actor): Promise<string> => {
       const { json } = await door.ask(actor, 'POST', '/api/v1/sign-ins/codes', {});

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Token } from '../../src/core/access-token.js';
+import { agentDetail } from '../../src/core/agents/agent-view.js';
 import { exportView } from '../../src/core/exports/export.js';
 import { interruptionView } from '../../src/core/interruptions/interruption.js';
 import { pageOf } from '../../src/core/operations/fields.js';
@@ -53,6 +54,7 @@ describeEachDatabase('two tenants', (kind) => {
   /** Ids of rows of the tenant default. */
   let secrets: readonly string[];
   let worker: string;
+  let definition: string;
 
   const post = async (actor: 'adam' | 'otto', path: string, body: unknown): Promise<unknown> => {
     const { json, status, text } = await door.ask(actor, 'POST', `/api/v1/${path}`, body);
@@ -89,6 +91,8 @@ describeEachDatabase('two tenants', (kind) => {
     await vi.waitFor(async () => expect(await ended()).toBe('completed'), { timeout: 30_000, interval: 100 });
     await post('adam', 'log/checkpoint', {});
     const workers = pageOf(workerView).parse((await door.ask('adam', 'GET', '/api/v1/workers')).json);
+    definition =
+      agentDetail.parse((await door.ask('vera', 'GET', '/api/v1/agents/echo')).json).definitions[0]?.hash ?? '';
     worker = workers.items.find(({ status }) => status === 'working')?.id ?? '';
     secrets = [over, other, gone, paused, standingOf].map(({ id }) => id);
     secrets = [...secrets, interruption, standing, work, exported, erasure, 'talk'];
@@ -127,6 +131,7 @@ describeEachDatabase('two tenants', (kind) => {
       emitEvent: { ids: ['paid'], body: { payload: 1 }, named: true },
       ...{ listSystemEvents: { query: '?limit=200' }, getStats: {} },
       ...{ getLog: {}, getConsistency: { query: '?earlier=1&size=2' }, listLogEntries: {} },
+      ...{ getAgent: { ids: ['echo'], named: true }, getDefinition: { ids: ['echo', definition] } },
       ...{ listAgents: {}, getHealth: {}, getOpenApi: {} },
       ...{ checkpointNow: { body: {} }, verifyLog: { body: {} }, getMetrics: {} },
       ...{ previewAllRetention: {}, askForAllRetention: { body: {} } },

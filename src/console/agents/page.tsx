@@ -10,17 +10,19 @@ import { may } from '../session.js';
 import { FormDialog } from '../shared/modal.js';
 import { Unanswered } from '../shared/unanswered.js';
 import { Text } from '../text/text.js';
+import { Detail } from './detail.js';
 
 /** The agents that runs can be started of. */
-export function Page(): JSX.Element {
+export function Page({ id }: { readonly id: string }): JSX.Element {
   const answer = useAnswer<PageOf<AgentView>>({ path: 'agents', query: { limit: 200 }, every: 10_000 });
   const [starting, start] = useState<string | null>(null);
-  const items = answer.data?.items ?? [];
+  const items = (answer.data?.items ?? []).filter(({ name }) => id === '' || name === id);
   return (
     <div class="page">
-      <h1>Agents</h1>
+      <h1>{id === '' ? 'Agents' : <Text text={id} />}</h1>
+      {id !== '' && <a href="/agents">‹ Agents</a>}
       {answer.data === undefined && <Unanswered answer={answer} />}
-      {answer.data !== undefined && items.length === 0 && (
+      {answer.data !== undefined && items.length === 0 && id === '' && (
         <section class="empty">
           <h2>No agent yet</h2>
           <p>
@@ -35,6 +37,7 @@ export function Page(): JSX.Element {
           </li>
         ))}
       </ul>
+      {id !== '' && <Detail name={id} />}
       {starting !== null && <StartRun agent={starting} close={() => start(null)} />}
     </div>
   );
@@ -56,7 +59,9 @@ function Agent({ agent, start }: { readonly agent: AgentView; readonly start: ()
     <>
       <p class="row wrap">
         <strong>
-          <Text text={name} />
+          <a href={`/agents/${encodeURIComponent(name)}`}>
+            <Text text={name} />
+          </a>
         </strong>
         <span class="faint">
           <Text text={version} /> · <Text text={model ?? 'a model object'} />

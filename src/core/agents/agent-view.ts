@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { jsonObject } from '../json.js';
 
 /** An agent of the configuration. */
 export const agentView = z
@@ -17,3 +18,25 @@ export const agentView = z
   })
   .meta({ id: 'Agent' });
 export type AgentView = z.infer<typeof agentView>;
+
+export const agentDefinition = z
+  .object({
+    hash: z.string().describe('SHA-256 of the canonical JSON of the definition.'),
+    version: z.string(),
+    firstSeenAt: z.iso.datetime().describe('When a run of the tenant first had it.'),
+    definition: jsonObject.describe(
+      'Instructions, model, tools, handoffs, grants and limits, as the first run had them.',
+    ),
+  })
+  .meta({ id: 'AgentDefinition' });
+export type AgentDefinition = z.infer<typeof agentDefinition>;
+
+export const agentDetail = agentView
+  .extend({
+    definition: agentDefinition.shape.definition.describe('What runs that start now have.'),
+    definitions: z
+      .array(agentDefinition.omit({ definition: true }))
+      .describe('Those that runs of the tenant have had, newest first; at most 100.'),
+  })
+  .meta({ id: 'AgentDetail' });
+export type AgentDetail = z.infer<typeof agentDetail>;

@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { agentView } from '../agents/agent-view.js';
+import { agentDefinition, agentDetail, agentView } from '../agents/agent-view.js';
+import { nameText } from '../json.js';
 import { health } from '../ops/health.js';
 import { stats } from '../ops/stats.js';
-import { pageOf, pageQuery } from './fields.js';
+import { idText, pageOf, pageQuery } from './fields.js';
 import { operation } from './operation.js';
 
 export const SYSTEM_OPERATIONS = {
@@ -15,6 +16,26 @@ export const SYSTEM_OPERATIONS = {
     response: pageOf(agentView),
     errors: [],
     args: ({ query }, { caller }) => [query, caller],
+  }),
+  getAgent: operation({
+    method: 'GET',
+    path: '/api/v1/agents/{name}',
+    summary: 'Read an agent: its definition, and those that runs have had.',
+    access: 'shared',
+    pathParams: z.strictObject({ name: nameText }),
+    response: agentDetail,
+    errors: ['agent_unknown'],
+    args: ({ path }, { caller }) => [path.name, caller],
+  }),
+  getDefinition: operation({
+    method: 'GET',
+    path: '/api/v1/agents/{name}/definitions/{hash}',
+    summary: 'Read a definition that runs of an agent have had.',
+    access: { tenant: 'viewer' },
+    pathParams: z.strictObject({ name: nameText, hash: idText }),
+    response: agentDefinition,
+    errors: ['agent_unknown', 'row_changed'],
+    args: ({ path }, { caller }) => [path.name, path.hash, caller],
   }),
   getHealth: operation({
     calls: 'health',

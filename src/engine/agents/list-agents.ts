@@ -56,7 +56,8 @@ function pageOf(agents: readonly RegisteredAgent[], limit: number): readonly Reg
   return end < 0 ? agents : agents.slice(0, end);
 }
 
-async function withMarks(
+/** The views of agents, with what replays have found of their tools. */
+export async function withMarks(
   knex: EngineContext['stepContext']['knex'],
   tenant: string,
   agents: readonly RegisteredAgent[],
