@@ -3,8 +3,7 @@ import type { AgentView } from '../core/agents/agent-view.js';
 import type { SessionItem } from '../core/agents/session.js';
 import type { ChargeView, SpendFilter, SpendView } from '../core/budgets/charge.js';
 import type { Caller } from '../core/caller.js';
-import type { AnchoredReport, ConsistencyView, LogEntryView, LogReport } from '../core/evidence/log-view.js';
-import type { ProofBundle } from '../core/evidence/proof.js';
+import type { AnchoredReport } from '../core/evidence/log-view.js';
 import type { DecisionCheck } from '../core/interruptions/context.js';
 import type { EmitEvent, EmittedEvent } from '../core/interruptions/emitted-event.js';
 import type { ApproveRequest, DecisionRequest, InterruptionView } from '../core/interruptions/interruption.js';
@@ -34,9 +33,8 @@ import { listCharges, listSpend } from './budgets/charge-operations.js';
 import type { UntilSignal } from './concurrency/concurrency-limits.js';
 import { readRun } from './dbos/read-queued.js';
 import type { EngineContext } from './engine-context.js';
-import { checkpointNow, exportProof, getConsistency, getLog, listLogEntries } from './evidence/log-operations.js';
+import { LOG_OPERATIONS } from './evidence/operations.js';
 import { withAnchor, withAnchors } from './evidence/verify-anchor.js';
-import { verifyWholeLog } from './evidence/verify-entries.js';
 import { verifyRun, verifyRuns } from './evidence/verify-runs.js';
 import { cancelExport, getExport, listExports, startExport } from './exports/export-operations.js';
 import { emitEvent } from './interruptions/emit-event.js';
@@ -253,33 +251,7 @@ export const OPERATIONS = {
       replayRun(context, id, request, caller, signal),
     );
   },
-  /** What proves the log of a run to others. Throws `run_unknown`, `run_not_anchored`, `log_broken`, `payload_too_large`, `rate_limited`. */
-  exportProof: (
-    context: EngineContext,
-    id: string,
-    options: UntilSignal & { readonly payloads: boolean },
-    caller: Caller,
-  ): Promise<ProofBundle> =>
-    context.long.reading({ name: `proof ${id}`, caller, ...options }, (signal) =>
-      exportProof(context, id, { payloads: options.payloads, signal }, caller),
-    ),
-  /** The log over all runs, and its newest signed checkpoint. */
-  getLog,
-  /** Enters what runs have done into that log, and signs it now. */
-  checkpointNow,
-  /** Entries from the index `after`, in order. Of other tenants the leaf alone. */
-  listLogEntries: (context: EngineContext, options: AfterPlace, caller: Caller): Promise<Page<LogEntryView>> =>
-    listLogEntries(context, options, caller),
-  /** Throws `invalid_request` where the log has no such sizes, `log_broken`. */
-  getConsistency: (
-    context: EngineContext,
-    sizes: { readonly earlier: number; readonly size: number },
-  ): Promise<ConsistencyView> => getConsistency(context, sizes),
-  /** Verifies the log over all runs. Of other tenants it names no run. Throws `rate_limited`. */
-  verifyLog: (context: EngineContext, caller: Caller, options?: UntilSignal): Promise<LogReport> =>
-    context.long.reading({ name: 'verify log', caller, ...options }, (signal) =>
-      verifyWholeLog(context, caller.tenant, signal),
-    ),
+  ...LOG_OPERATIONS,
   /** Starts an export of trajectories into a folder of the export directory. Throws `invalid_request`. */
   startExport,
   /** Throws `export_unknown`. */
