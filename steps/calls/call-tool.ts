@@ -1,5 +1,6 @@
 import type { StepNote } from '../../src/core/agents/scaffold-step.js';
 import type { AgentEnvironment } from '../../src/core/containers/environment.js';
+import { HoldfastError } from '../../src/core/errors/errors.js';
 import type { Settlement, WaitDecision } from '../../src/core/interruptions/settlement.js';
 import { type AllowedElsewhere, begunElsewhereText } from '../../src/core/interruptions/standing.js';
 import { type CallWait, isInterruption } from '../../src/core/interruptions/wait.js';
@@ -86,6 +87,8 @@ export async function callTool(
 ): Promise<ToolResult> {
   const { intent, spec } = call;
   const record = await recordOf(ctx, call);
+  if (record instanceof HoldfastError)
+    return settled({ type: 'error', code: record.code, message: `${record.message} The call was not executed.` });
   if (record !== null && call.earlier.isNew(intent.callId)) return foreign(ctx, call);
   const sameCall = record === null || record.digest === intent.digest;
   if (!sameCall) {
@@ -163,11 +166,22 @@ async function begin(ctx: StepContext, call: ToolCall, beginning: Beginning): Pr
   return result;
 }
 
-/** What is kept of a call. One that is new is not looked for, unless its effect must not happen twice. */
-async function recordOf(ctx: StepContext, { intent, spec, earlier }: ToolCall): Promise<CallRecord | null> {
+/**
+ * What is kept of a call. One that is new is not looked for, unless its effect must not happen twice. A `row_changed`: someone has
+ * written what cannot be read.
+ */
+async function recordOf(
+  ctx: StepContext,
+  { intent, spec, earlier }: ToolCall,
+): Promise<CallRecord | HoldfastError | null> {
   const isEarlier = earlier.has(intent.callId);
   if (spec.effect !== 'unsafe' && !isEarlier) return null;
-  return withDatabaseRetry(() => findCall(ctx.knex, intent.runId, intent.callId));
+  try {
+    return await withDatabaseRetry(() => findCall(ctx.knex, intent.runId, intent.callId));
+  } catch (error) {
+    if (error instanceof HoldfastError && error.code === 'row_changed') return error;
+    throw error;
+  }
 }
 
 const halted = (signal: AbortSignal, begun: boolean): ToolResult =>

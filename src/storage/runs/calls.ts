@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import { HoldfastError } from '../../core/errors/errors.js';
 import type { CallAtBegin } from '../../core/integrity/begin-rows.js';
 import type { Settlement } from '../../core/interruptions/settlement.js';
 import { type AllowedElsewhere, allowedElsewhere } from '../../core/interruptions/standing.js';
@@ -104,17 +105,42 @@ export async function findCall(db: Knex, runId: string, callId: string): Promise
     .where({ run_id: runId, call_id: callId })
     .first(...FOUND);
   if (row === undefined) return null;
+  const read = <T>(
+    column: 'outcome' | 'waiting' | 'resumed' | 'approved_in',
+    parse: (stored: unknown) => T,
+  ): T | null => readColumn({ runId, callId, column, stored: row[column] ?? null }, parse);
   return {
     digest: row.digest,
     execution: row.execution,
-    outcome: row.outcome === null ? null : callOutcome.parse(JSON.parse(row.outcome)),
+    outcome: read('outcome', (stored) => callOutcome.parse(stored)),
     waits: row.waits ?? 0,
-    waiting: row.waiting == null ? null : callWait.parse(JSON.parse(row.waiting)),
+    waiting: read('waiting', (stored) => callWait.parse(stored)),
     // Written by `claimCall` alone.
-    resumed: row.resumed == null ? null : (JSON.parse(row.resumed) as Settlement),
+    resumed: read('resumed', (stored) => stored as Settlement),
     originRunId: row.origin_run_id ?? null,
-    approvedIn: row.approved_in == null ? null : allowedElsewhere.parse(JSON.parse(row.approved_in)),
+    approvedIn: read('approved_in', (stored) => allowedElsewhere.parse(stored)),
   };
+}
+
+interface Cell {
+  readonly runId: string;
+  readonly callId: string;
+  readonly column: string;
+  readonly stored: string | null;
+}
+
+/** The engine writes what it can read. Throws `row_changed` for what someone else has written. */
+function readColumn<T>({ runId, callId, column, stored }: Cell, parse: (stored: unknown) => T): T | null {
+  if (stored === null) return null;
+  try {
+    return parse(JSON.parse(stored));
+  } catch (cause) {
+    throw new HoldfastError(
+      'row_changed',
+      `Run ${runId} cannot go on: ${column} of the row ${callId} of calls cannot be read.`,
+      { cause },
+    );
+  }
 }
 
 /**
