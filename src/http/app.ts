@@ -104,6 +104,7 @@ const LOGGED: ReadonlySet<ErrorCode> = new Set([
   'database_unreachable',
   'database_full',
   'database_read_only',
+  'database_busy',
 ]);
 
 const fail =

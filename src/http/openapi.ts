@@ -18,6 +18,7 @@ const COMMON: readonly ErrorCode[] = [
   'database_unreachable',
   'database_full',
   'database_read_only',
+  'database_busy',
   'internal',
 ];
 const WITH_BODY: readonly ErrorCode[] = ['malformed_json', 'unsupported_media_type', 'body_too_large'];

@@ -33,6 +33,12 @@ export const PROCESS_ERRORS = {
     'The database takes no writes',
     'See why: `show transaction_read_only`, its quota, or whether DATABASE_URL names a replica; runs go on by themselves then.',
   ),
+  database_busy: row(
+    503,
+    'retry',
+    'Other work of the database was in the way',
+    'Send the request again: nothing of it was kept.',
+  ),
   database_newer: row(
     503,
     'stop',

@@ -24,7 +24,7 @@ export type TaskRetries = z.infer<typeof taskRetries>;
  */
 const RETRIED: ReadonlySet<string> = new Set<ErrorCode>([
   ...(['engine_unreachable', 'environment_lost', 'command_unknown', 'limit_crashes', 'run_stalled'] as const),
-  ...(['database_full', 'database_read_only'] as const),
+  ...(['database_full', 'database_read_only', 'database_busy'] as const),
   ...(['model_failed', 'route_failed', 'mcp_unreachable', 'database_unreachable'] as const),
 ]);
 

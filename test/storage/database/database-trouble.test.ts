@@ -46,9 +46,11 @@ it.each([
   ['28000', 'away'],
   ['3D000', 'away'],
   ['53100', 'full'],
+  ['53200', 'full'],
   ['25006', 'read_only'],
   ['40001', 'conflict'],
   ['40P01', 'conflict'],
+  ['25P02', 'conflict'],
   ['23505', null],
   ['57014', null],
 ])('what PostgreSQL calls %s is %s', (code, trouble) => {

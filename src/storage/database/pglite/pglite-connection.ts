@@ -2,6 +2,7 @@ import { AsyncResource } from 'node:async_hooks';
 import { EventEmitter } from 'node:events';
 import pg from 'pg';
 import { HoldfastError } from '../../../core/errors/errors.js';
+import { keepReasons } from '../database-trouble.js';
 import { PgliteArbiter } from './pglite-arbiter.js';
 import type { DatabaseUser } from './pglite-lease.js';
 import type { PgliteSession, TransactionStatus } from './pglite-session.js';
@@ -163,6 +164,7 @@ export class PglitePool extends pg.Pool {
         // What is sent before an answer waits in the connection: pg will not keep it in the client any more.
         const config = { application_name: 'holdfast', connection, pipeline: true };
         super(config);
+        keepReasons(connection);
         connections.set(this, connection);
       }
     }

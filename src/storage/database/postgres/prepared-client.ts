@@ -1,7 +1,7 @@
 import type { EventEmitter } from 'node:events';
 import type { Duplex } from 'node:stream';
 import pg from 'pg';
-import { databaseTrouble } from '../database-trouble.js';
+import { databaseTrouble, keepReasons } from '../database-trouble.js';
 import { KEPT_MAX, statementName } from '../statement-names.js';
 
 interface Statement {
@@ -47,6 +47,7 @@ export class PreparedClient extends pg.Client {
   constructor(config?: string | pg.ClientConfig) {
     super(config);
     // Before pg hears of it.
+    keepReasons(this.#connection);
     this.#connection.on('errorMessage', (error: Error) => {
       if (databaseTrouble(error) === 'read_only') this.#mayWriteLater(error);
     });
