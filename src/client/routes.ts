@@ -39,6 +39,8 @@ export const ROUTES = {
   listLogEntries: 'GET /api/v1/log/entries query',
   verifyLog: 'POST /api/v1/log/verify',
   listEvents: 'GET /api/v1/runs/{id}/events query',
+  getEvent: 'GET /api/v1/runs/{id}/events/{seq}',
+  findInLog: 'GET /api/v1/runs/{id}/find query',
   listCharges: 'GET /api/v1/runs/{id}/charges query',
   listSpend: 'GET /api/v1/spend query',
   startExport: 'POST /api/v1/trajectories/export body',

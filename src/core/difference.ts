@@ -19,7 +19,8 @@ function membersOf(from: JsonValue, to: JsonValue): readonly [Members, Members] 
   return [Object.fromEntries(from.entries()), Object.fromEntries(to.entries())];
 }
 
-const escaped = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1');
+/** A name as a JSON Pointer has it. */
+export const pointerToken = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1');
 
 /**
  * The JSON Patch (RFC 6902) that makes `to` of `from`, in the order of the keys. A list whose length differs is replaced as a
@@ -40,7 +41,7 @@ function operations(from: JsonValue, to: JsonValue, path: string, allowance: All
   const [before, after] = members;
   const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
   return keys.flatMap((key): PatchOperation[] => {
-    const at = `${path}/${escaped(key)}`;
+    const at = `${path}/${pointerToken(key)}`;
     const old = Object.hasOwn(before, key) ? before[key] : undefined;
     const now = Object.hasOwn(after, key) ? after[key] : undefined;
     if (old !== undefined && now !== undefined) return operations(old, now, at, allowance);

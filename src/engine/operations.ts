@@ -41,6 +41,7 @@ import { emitEvent } from './interruptions/emit-event.js';
 import { checkApproval, countInterruptions, getInterruptionContext } from './interruptions/inbox-operations.js';
 import { decide, getInterruption, listInterruptions } from './interruptions/interruption-operations.js';
 import { listStandingDecisions, revokeStandingDecision } from './interruptions/standing-operations.js';
+import { findInLog, getEvent, listEvents } from './log/read-log.js';
 import { repairRun } from './log/repair-run.js';
 import { stateAt } from './log/state-at.js';
 import { exposeMetrics } from './ops/measuring.js';
@@ -52,7 +53,7 @@ import { deleteRun, eraseRun } from './retention/delete-run.js';
 import { eraseSubject, getSubjectErasure } from './retention/erase-subject.js';
 import { askForRetention, previewRetention } from './retention/retention.js';
 import { deleteSession, getSession, listSessionItems, listSessions } from './runs/database-session.js';
-import { liftWork, listEvents, listRuns, listSetAside } from './runs/read-runs.js';
+import { liftWork, listRuns, listSetAside } from './runs/read-runs.js';
 import { bulkRuns, countRuns, getFamily } from './runs/run-counts.js';
 import { startRun } from './runs/start-run.js';
 import type { FromPlace, SystemEventPage } from './streaming/system-events.js';
@@ -142,8 +143,15 @@ export const OPERATIONS = {
     context.long.forking({ name: `retry ${id}`, caller, ...options }, (signal) =>
       retryRun(context, id, request, caller, idempotencyKey, signal),
     ),
-  /** Events after the sequence number `after`, oldest first, as many as 4 MiB of payloads hold. Throws `run_unknown`. */
+  /**
+   * Events after the sequence number `after`, oldest first, or before the one of `before`, newest first (null: from the end), as many as 4 MiB
+   * of payloads hold. Throws `run_unknown`.
+   */
   listEvents,
+  /** Throws `run_unknown`, `event_unknown`. */
+  getEvent,
+  /** Where the log has a text, after the sequence number `after`; a request reads at most 5,000 events. Throws `run_unknown`, `rate_limited`. */
+  findInLog,
   /**
    * The record of a run, with its steps after the step `after`: at most `limit`, 1000 by default, and so many as 32 MiB hold; the
    * last one that is given is `nextStep` while more follow. Totals and scores are those of all. Throws `run_unknown`, `rate_limited`.

@@ -296,6 +296,22 @@ describeBrowser('the console', () => {
     }
   });
 
+  test('a text is found in the log, and a place opens its event', async () => {
+    const { run } = await paused('cashier');
+    const { page } = await tabOf('vera');
+    await page.goto(`/runs/${run.id}?view=log`);
+    await page.locator('.log-row').nth(5).waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type('broken ON arrival');
+    await page.keyboard.press('Enter');
+    const place = page.getByRole('list', { name: 'Places' }).getByRole('button').first();
+    expect(await place.locator('mark').innerText()).toBe('Broken on arrival');
+    await place.click();
+    await page.getByRole('complementary').getByText('Broken on arrival').first().waitFor();
+    expect(new URL(page.url()).searchParams.get('q')).toBe('broken ON arrival');
+    expect(await findingsOf(page)).toEqual([]);
+  });
+
   test('a server that is away is said so, and nothing is decided until it is back', async () => {
     const { wait } = await paused('cashier');
     const tab = await tabOf('anna');

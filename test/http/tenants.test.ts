@@ -115,6 +115,8 @@ describeEachDatabase('two tenants', (kind) => {
       eraseRun: { ...run, body: { reason: 'asked' } },
       ...{ eraseSubject: { body: erased }, getSubjectErasure: { ids: [erasure] } },
       ...{ previewRetention: {}, askForRetention: { body: {} }, exportProof: run },
+      getEvent: { ids: [over.id, '1'] },
+      findInLog: { ...run, query: '?q=go' },
       ...{ listEvents: run, listCharges: run, listSpend: {} },
       startExport: { body: { format: 'jsonl', to: { folder: 'all' } } },
       ...{ listExports: {}, getExport: { ids: [exported] }, cancelExport: { ids: [exported], body: {} } },

@@ -5,6 +5,7 @@ import { param, setParams } from '../address.js';
 import { ClockTime } from '../shared/time.js';
 import { exactText } from '../text/exact.js';
 import { Text } from '../text/text.js';
+import { Find } from './find.js';
 
 const ROW_PX = 28;
 /** Rows beyond the edges of what is seen. */
@@ -13,6 +14,7 @@ const MARGIN = 12;
 const GROUPS = ['model', 'call', 'interruption', 'run', 'segment', 'child', 'mcp'] as const;
 
 interface LogProps {
+  readonly id: string;
   readonly events: readonly RunEvent[];
   readonly selected: number | null;
   readonly select: (seq: number) => void;
@@ -29,7 +31,7 @@ function lineOf({ data }: RunEvent): string {
 }
 
 /** The events in rows of one height, and only those in sight are drawn. */
-export function Log({ events, selected, select }: LogProps): JSX.Element {
+export function Log({ id, events, selected, select }: LogProps): JSX.Element {
   const scroller = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(600);
@@ -59,6 +61,7 @@ export function Log({ events, selected, select }: LogProps): JSX.Element {
   }, [place]);
   return (
     <div class="log">
+      <Find id={id} selected={selected} select={select} />
       <div class="filters">
         <label>
           Kinds{' '}

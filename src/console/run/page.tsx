@@ -87,7 +87,7 @@ export function Page({ id }: { readonly id: string }): JSX.Element {
       <div class={event === undefined ? 'views' : 'views with-pane'}>
         <div class="view">
           {view === 'story' && <Story events={events} said={live.said} select={select} />}
-          {view === 'log' && <Log events={events} selected={selected} select={select} />}
+          {view === 'log' && <Log id={id} events={events} selected={selected} select={select} />}
           {view === 'trajectory' && <Trajectory id={id} />}
           {view === 'cost' && <Cost id={id} run={run} />}
           {view === 'evidence' && <Evidence id={id} />}

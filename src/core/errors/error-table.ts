@@ -57,6 +57,12 @@ const REQUEST_ERRORS = {
 const LOOKUP_ERRORS = {
   agent_unknown: row(404, 'stop', 'No such agent', 'Use an agent of holdfast.config.ts; the detail lists them.'),
   run_unknown: row(404, 'stop', 'No such run', 'Check the id; `holdfast runs` lists the runs you can see.'),
+  event_unknown: row(
+    404,
+    'stop',
+    'No such event',
+    'Check the number; `holdfast events <run>` lists the events of a run.',
+  ),
   interruption_unknown: row(404, 'stop', 'No such interruption', 'Check the id; `holdfast inbox` lists what waits.'),
   session_unknown: row(404, 'stop', 'No such session', 'Check the id; `holdfast sessions` lists the sessions.'),
   session_busy: row(

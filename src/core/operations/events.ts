@@ -3,11 +3,18 @@ import { HoldfastError } from '../errors/errors.js';
 import { emitBody, emittedEvent } from '../interruptions/emitted-event.js';
 import { eventName } from '../interruptions/wait.js';
 import { runEvent } from '../log/event.js';
+import { findRequest, foundTexts } from '../log/find.js';
 import { SYSTEM_EVENT_KINDS, type SystemEventKind, systemEvent } from '../log/system-event.js';
 import { idPath, idText, lastEventId, optionalKey, pageOf, pageQuery, sequence } from './fields.js';
 import { type Input, operation } from './operation.js';
 
 const lastEventHeader = z.object({ 'last-event-id': lastEventId });
+
+/** The column is an int4. */
+const eventNumber = z
+  .string()
+  .regex(/^[1-9]\d{0,8}$/, 'expected the sequence number of an event')
+  .transform(Number);
 
 /** The place after which a client asks for events: the header goes before the query. */
 export const placeIn = <Place>({
@@ -24,7 +31,7 @@ export const EVENT_OPERATIONS = {
     path: '/api/v1/runs/{id}/events',
     summary: 'Page through the events of a run, or stream them.',
     description:
-      'With `Accept: text/event-stream`: all events after the given one, then those that come. The id of a message is the ' +
+      '`order=desc` gives the newest first. With `Accept: text/event-stream`: all events after the given one, then those that come. The id of a message is the ' +
       'sequence number, its name the kind of the event, its data the event. A message named `end` closes the stream of a ' +
       'run that is over. Messages without an id, named `delta`, `deltas.replaced` and `deltas.dropped`, say what a model says ' +
       'while it answers, if the run streams. A browser reconnects by itself with Last-Event-ID, which goes before the query.',
@@ -32,7 +39,13 @@ export const EVENT_OPERATIONS = {
     pathParams: idPath,
     query: z.strictObject({
       ...pageQuery,
-      cursor: sequence.default(0).describe('Events after this sequence number.'),
+      cursor: sequence.default(0).describe('Events after this sequence number; with `order=desc`, before it.'),
+      order: z.enum(['asc', 'desc']).default('asc').describe('`desc`: from the end of the log. Not of a stream.'),
+      kind: z
+        .string()
+        .regex(/^[a-z][a-z_.]{0,59}$/, 'expected a kind of event')
+        .exactOptional()
+        .describe('Only events of this kind. Not of a stream.'),
       deltas: z
         .enum(['true', 'false'])
         .default('true')
@@ -43,7 +56,44 @@ export const EVENT_OPERATIONS = {
     response: pageOf(runEvent),
     streams: 'text/event-stream',
     errors: ['run_unknown', 'rate_limited'],
-    args: (input, { caller }) => [input.path.id, { after: placeIn(input), limit: input.query.limit }, caller],
+    args: (input, { caller }) => {
+      const { order, kind, limit, cursor } = input.query;
+      const which = { limit, ...(kind === undefined ? {} : { kind }) };
+      const place = order === 'asc' ? { after: placeIn(input) } : { before: cursor === 0 ? null : cursor };
+      return [input.path.id, { ...which, ...place }, caller];
+    },
+  }),
+  getEvent: operation({
+    method: 'GET',
+    path: '/api/v1/runs/{id}/events/{seq}',
+    summary: 'Read one event of a run.',
+    access: { tenant: 'viewer' },
+    pathParams: idPath.extend({ seq: eventNumber }),
+    response: runEvent,
+    errors: ['run_unknown', 'event_unknown'],
+    args: ({ path }, { caller }) => [path.id, path.seq, caller],
+  }),
+  findInLog: operation({
+    method: 'GET',
+    path: '/api/v1/runs/{id}/find',
+    summary: 'Find a text in the payloads of a run.',
+    description:
+      'A request reads at most 5,000 events; `nextCursor` goes on after them, also where none of them had the text.',
+    access: { tenant: 'viewer' },
+    pathParams: idPath,
+    query: z.strictObject({
+      limit: pageQuery.limit,
+      cursor: sequence.default(0).describe('Events after this sequence number.'),
+      q: findRequest,
+    }),
+    response: foundTexts,
+    errors: ['run_unknown', 'rate_limited'],
+    args: ({ path, query: { q, cursor, limit } }, { caller, signal }) => [
+      path.id,
+      { text: q, after: cursor, limit },
+      caller,
+      { signal },
+    ],
   }),
 };
 

@@ -56,7 +56,7 @@ const unknown = (id: string): HoldfastError =>
   new HoldfastError('run_unknown', `There is no run ${JSON.stringify(id)}.`);
 
 /** Of a run that is looked at again and again: what it was given may be large. */
-async function statusOf(context: EngineContext, id: string, caller: Caller): Promise<RunStatus> {
+export async function statusOf(context: EngineContext, id: string, caller: Caller): Promise<RunStatus> {
   const status = await findStatus(context.stepContext.knex, caller.tenant, id);
   if (status === undefined) throw unknown(id);
   return status;
@@ -116,17 +116,6 @@ export async function listRuns(
     return { ...shownRun(shown, pending, integrity), cut };
   });
   return { items, nextCursor: cursorAfter(page) };
-}
-
-export async function listEvents(
-  context: EngineContext,
-  id: string,
-  options: { readonly after: number; readonly limit: number },
-  caller: Caller,
-): Promise<Page<RunEvent>> {
-  await statusOf(context, id, caller);
-  const { rows: items, more } = await readEvents(context.stepContext.knex, id, options.after, options.limit);
-  return { items, nextCursor: more ? String(items.at(-1)?.seq ?? 0) : null };
 }
 
 interface StreamOptions {

@@ -45,9 +45,16 @@ export async function eventIdOf(db: Knex, runId: string, key: string): Promise<s
 
 const DATA_BYTES = 'coalesce(octet_length(data), 0)';
 
-const rowsAfter = (db: Knex, runId: string, after: number, limit: number): Promise<PageRows<EventRow>> => {
+const rowsAfter = (
+  db: Knex,
+  runId: string,
+  after: number,
+  limit: number,
+  kind?: string,
+): Promise<PageRows<EventRow>> => {
   // The column is an int4; what a client says it has seen may be beyond it.
   const query = events(db).where({ run_id: runId }).whereRaw('seq > ?::bigint', [after]).select('*');
+  if (kind !== undefined) query.where({ kind });
   const order = [{ column: 'seq', order: 'asc' as const }];
   return rowsOfPage(db, query, { order, bytes: DATA_BYTES, limit });
 };
@@ -58,9 +65,15 @@ export async function readEvent(db: Knex, runId: string, seq: number): Promise<R
   return row && eventOf(row);
 }
 
-/** A page of events after a sequence number, oldest first. */
-export async function readEvents(db: Knex, runId: string, after: number, limit: number): Promise<PageRows<RunEvent>> {
-  const { rows, more } = await rowsAfter(db, runId, after, limit);
+/** A page of events after a sequence number, oldest first; with `kind`, of this kind. */
+export async function readEvents(
+  db: Knex,
+  runId: string,
+  after: number,
+  limit: number,
+  kind?: string,
+): Promise<PageRows<RunEvent>> {
+  const { rows, more } = await rowsAfter(db, runId, after, limit, kind);
   return { rows: rows.map(eventOf), more };
 }
 
