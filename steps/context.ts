@@ -55,8 +55,15 @@ export interface StepContext {
   readonly knex: Knex;
   readonly queue: SegmentQueue;
   readonly worker: { readonly id: string; readonly epoch: number };
-  /** Whether this process still owns its worker id: by its last heartbeat (`isHeld`), or by the database (`confirm`). */
-  readonly lease: { readonly isHeld: () => Promise<boolean>; readonly confirm: () => Promise<boolean> };
+  /**
+   * Whether this process still owns its worker id: by its last heartbeat (`isHeld`), by the database (`confirm`), or by what a run
+   * wrote at `provenAt` as its owner (`covers`).
+   */
+  readonly lease: {
+    readonly isHeld: () => Promise<boolean>;
+    readonly confirm: () => Promise<boolean>;
+    readonly covers: (provenAt: number) => boolean;
+  };
   readonly now: () => number;
   readonly newId: () => string;
   /** Milliseconds until an approval expires where a tool does not say; null: never. */
@@ -96,8 +103,12 @@ export class LostExecutionError extends Error {
   }
 }
 
-/** Asks the database. Throws `LostExecutionError` when a newer process has the worker id. */
-export async function assertStillOwner({ lease }: StepContext, runId: string): Promise<void> {
+/**
+ * Asks the database, unless the run proved at `provenAt`, a moment ago, that it is this process's. Throws `LostExecutionError` when
+ * a newer process has the worker id.
+ */
+export async function assertStillOwner({ lease }: StepContext, runId: string, provenAt: number): Promise<void> {
+  if (lease.covers(provenAt)) return;
   if (!(await withDatabaseRetry(() => lease.confirm()))) throw new LostExecutionError(runId);
 }
 

@@ -165,6 +165,7 @@ export function newSegmentContext(seed: SegmentInput): SegmentContext {
   const siblings = new AbortController();
   return {
     ...{ ...seed, ...newLoop(null), chosen: null, turnsInSegment: 0, stop: null, broken: null, verified: null },
+    provenAt: Number.NEGATIVE_INFINITY,
     ...{ usage: NO_USAGE, context: new LiveContext(seed.run.agent) },
     ...{ siblings, callSignal: AbortSignal.any([seed.signal, siblings.signal]) },
     ...{ authorizedCalls: new Map(), results: new Map(), outcomes: new Map(), waits: [], applied: new Set() },

@@ -192,6 +192,8 @@ export interface SegmentContext extends AgentLoop {
   readonly context: LiveContext;
   /** The interruptions of those that were applied; the next segment must apply the others. */
   readonly applied: Set<string>;
+  /** When the last step was sent that this execution recorded as the owner of the run, by the clock of the lease. */
+  provenAt: number;
   turns: number;
   turnsInSegment: number;
   totalTokens: number;

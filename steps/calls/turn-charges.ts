@@ -31,6 +31,8 @@ export interface ChargedTurn {
   readonly budgets: readonly AppliedBudget[];
   /** Whether what is paid is written when it is paid, because no event of an answer goes with it. */
   readonly atOnce?: boolean;
+  /** When the run last proved that it is this process's: see `covers` of the lease. */
+  readonly provenAt: () => number;
   /** What pays for it in place of the run and its budgets; null: they do. */
   readonly spendCap: SpendCap | null;
 }
@@ -62,7 +64,8 @@ export class TurnCharges implements AttemptWatch {
 
   /** Throws `LostExecutionError`: a process that was taken over asks no model. */
   async admit(target: AttemptTarget, request: Request): Promise<Admission | Refusal> {
-    if (this.#asked.spendCap === null) await assertStillOwner(this.#ctx, this.#asked.runId);
+    const { spendCap, runId, provenAt } = this.#asked;
+    if (spendCap === null) await assertStillOwner(this.#ctx, runId, provenAt());
     const model = `${target.provider}/${target.model}`;
     const said = await this.#admit(model, request);
     if (!said.admitted) return said;

@@ -24,7 +24,8 @@ export const budgetsOf = ({ ctx, run: { id, tenant, agent, limits } }: SegmentCo
 /** Whom what a model call of the run costs is charged to. */
 export const chargedIn = (scope: SegmentContext) => {
   const { id: runId, tenant, agent } = scope.run;
-  return { runId, tenant, agent, budgets: budgetsOf(scope), spendCap: scope.source.spendCap };
+  const provenAt = (): number => scope.provenAt;
+  return { runId, tenant, agent, budgets: budgetsOf(scope), spendCap: scope.source.spendCap, provenAt };
 };
 
 /** What a run comes to wait for whose next model call no budget has room for. It belongs to no call. */

@@ -54,18 +54,31 @@ const SLEEP_LEAST_MS = 500;
 interface Clocks {
   /** Stands still while the machine sleeps, as `performance.now` does on Linux. */
   readonly awakeMs: () => number;
-  /** Counts on meanwhile. */
+  /** Counts on meanwhile. Reading it is a system call. */
   readonly uptimeMs: () => number;
+  /** Counts on meanwhile as well, costs nothing to read, and anyone may set it: it only says when to read the uptime. */
+  readonly wallMs: () => number;
 }
 
+/** For how long the uptime is not read again while the wall clock goes on as the awake time does. */
+const UPTIME_GOOD_MS = 100;
+
 /** Makes a clock that is as fine as `awakeMs` and counts the sleep of the machine as well. */
-export function countingSleep({ awakeMs, uptimeMs }: Clocks): () => number {
+export function countingSleep({ awakeMs, uptimeMs, wallMs }: Clocks): () => number {
   const beganMs = uptimeMs() - awakeMs();
   let sleptMs = 0;
+  let readAt = Number.NEGATIVE_INFINITY;
+  let wallAhead = 0;
   return () => {
-    const aheadMs = uptimeMs() - awakeMs() - beganMs;
-    if (aheadMs > sleptMs + SLEEP_LEAST_MS) sleptMs = aheadMs;
-    return awakeMs() + sleptMs;
+    const awake = awakeMs();
+    const ahead = wallMs() - awake;
+    if (awake - readAt >= UPTIME_GOOD_MS || Math.abs(ahead - wallAhead) > SLEEP_LEAST_MS) {
+      const aheadMs = uptimeMs() - awakeMs() - beganMs;
+      if (aheadMs > sleptMs + SLEEP_LEAST_MS) sleptMs = aheadMs;
+      readAt = awake;
+      wallAhead = ahead;
+    }
+    return awake + sleptMs;
   };
 }
 
@@ -73,7 +86,11 @@ export function countingSleep({ awakeMs, uptimeMs }: Clocks): () => number {
  * Returns milliseconds of a clock that no one can set and that counts while the machine sleeps. After a wake-up, `performance.now`
  * would call a lease valid that others have taken over.
  */
-export const elapsedMs = countingSleep({ awakeMs: () => performance.now(), uptimeMs: () => uptime() * 1000 });
+export const elapsedMs = countingSleep({
+  awakeMs: () => performance.now(),
+  uptimeMs: () => uptime() * 1000,
+  wallMs: () => Date.now(),
+});
 
 /** What a worker does by itself and on behalf of all tenants. */
 export const ofAll = (name: string): NamedWork => ({ tenant: 'default', name });

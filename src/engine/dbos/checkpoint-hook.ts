@@ -8,7 +8,9 @@ import {
 import { withDbRetry } from '@dbos-inc/dbos-sdk/internal/system_database';
 import { z } from 'zod';
 import { currentSegment } from '../../../workflows/segment-context.js';
-import { readHistory, readStatus, type StepResult, saveOutput, saveStep } from '../../storage/dbos/checkpoints.js';
+import { readHistory, readStatus, type StepResult, saveOutput } from '../../storage/dbos/checkpoints.js';
+import { StepGroup } from '../../storage/dbos/step-group.js';
+import { elapsedMs } from '../concurrency/repeated-work.js';
 
 /**
  * Uses a private part of the DBOS SDK 5.3: how an execution of a workflow finds and keeps the results of its steps. DBOS
@@ -41,6 +43,7 @@ export function shortenCheckpoints(): boolean {
   const dbos = system as NonNullable<typeof DBOSExecutor.globalInstance>['systemDatabase'];
   const { pool, schemaName, appName } = dbos;
   const application = appName ?? null;
+  const group = new StepGroup(pool, schemaName);
   const executions = new WeakMap<DBOSLocalCtx, Known>();
 
   const look = async (workflowId: string): Promise<Known | null> => {
@@ -87,15 +90,19 @@ export function shortenCheckpoints(): boolean {
     ) => {
       const owner = currentOwnerXid(workflowId);
       const scope = currentSegment();
-      const outcomes = typeof scope === 'object' ? scope.outcomes : undefined;
+      const segment = typeof scope === 'object' && scope !== null ? scope : undefined;
+      const outcomes = segment?.outcomes;
       if (owner === undefined)
         return own.keep(workflowId, functionId, functionName, checkConflict, startedAt, completedAt, result);
       const { output = null, error = null, childWorkflowID = null, serialization = null } = result;
       const step = { workflowId, functionId, functionName, owner, startedAt, completedAt, application };
       const call = outcomes?.get(functionName) ?? null;
-      const keptAt = await withDbRetry(() =>
-        saveStep(pool, schemaName, { ...step, output, error, childWorkflowID, serialization }, call),
-      );
+      const keptAt = await withDbRetry(async () => {
+        const sentAt = elapsedMs();
+        const at = await group.save({ ...step, output, error, childWorkflowID, serialization }, call);
+        if (at !== null && segment !== undefined) segment.provenAt = Math.max(segment.provenAt, sentAt);
+        return at;
+      });
       if (keptAt === null) throw new DBOSWorkflowConflictError(workflowId);
       outcomes?.delete(functionName);
       if (checkConflict && keptAt !== completedAt) throw new DBOSStepNondeterminismError(workflowId, functionId);

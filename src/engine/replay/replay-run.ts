@@ -89,7 +89,7 @@ function replayPlace(agents: ReadonlyMap<string, RegisteredAgent>, lists: McpLis
     knex: noDatabase(),
     queue: { enqueue: nothing, withdraw: nothing, remove: nothing, wake: () => undefined },
     worker: { id: 'replay', epoch: 0 },
-    lease: { isHeld: async () => true, confirm: async () => true },
+    lease: { isHeld: async () => true, confirm: async () => true, covers: () => true },
     ...{ now: () => 0, newId: () => 'replay', changed: () => undefined, stepsKeepOutcomes: () => false },
     ...{ prices: { priceOf: () => null }, budgets: { onExhausted: 'fail', outputTokens: 1 }, approvalTimeoutMs: null },
     ...{ mcp: new NoConnections(), mcpLists: lists, exportDir: '', buckets: null, environments: null },

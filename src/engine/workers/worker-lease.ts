@@ -9,6 +9,8 @@ import { regainLock, type Worker } from './worker.js';
 
 /** Less than the time after which others may take a worker over: no one does while the lease of a heartbeat lasts. */
 export const LEASE_MS = 2000;
+/** For how long what a run's own statement proved counts. */
+export const PROOF_MS = 1000;
 /** A database whose answers are that late lets no heartbeat through either. */
 const QUESTIONS_MAX = 10;
 
@@ -35,6 +37,15 @@ export class WorkerLease {
   /** Answers without a question as long as the lease lasts. */
   async isHeld(): Promise<boolean> {
     return this.#now() < this.#until || this.confirm();
+  }
+
+  /**
+   * Whether a run needs no question: a statement that only its owner can write was sent at `provenAt`, a moment ago, and was written.
+   * The lease of the worker must last, too.
+   */
+  covers(provenAt: number): boolean {
+    const now = this.#now();
+    return now < this.#until && now - provenAt < PROOF_MS;
   }
 
   /** Asks the database, again where the answer is so old that others may have taken the worker over since. */

@@ -99,6 +99,74 @@ export async function saveOutput(
   return rows.length > 0;
 }
 
+/** A step that is to be kept, with the outcome of the call that it was; null: it was none. */
+export interface StepToSave {
+  readonly step: Checkpoint;
+  readonly call: KeptOutcome | null;
+}
+
+/**
+ * Keeps several steps by one statement and one commit, each by the rules of `saveStep`: what becomes of one row touches no other.
+ * No two of them may be of one step, or of one call. Resolves to what `saveStep` says of each, in their order.
+ */
+export async function saveSteps(
+  pool: SystemPool,
+  schema: string,
+  steps: readonly StepToSave[],
+): Promise<readonly (number | null)[]> {
+  const { rows } = await pool.query(keptTogether(schema, steps.length), steps.flatMap(valuesOf));
+  const at = new Map(rows.map((row) => [Number(row['n']), Number(row['at'])]));
+  return steps.map((_step, n) => at.get(n) ?? null);
+}
+
+const STEP_COLUMNS = [
+  ...(['workflow_id', 'owner', 'function_id', 'output', 'error', 'function_name', 'child_workflow_id'] as const),
+  ...(['started_at', 'completed_at', 'serialization', 'application_name'] as const),
+];
+
+const TYPES: { readonly [column: string]: string } = {
+  ...{ function_id: 'int', started_at: 'bigint', completed_at: 'bigint', epoch: 'int', is_new: 'boolean' },
+};
+
+const GIVEN = [...STEP_COLUMNS, ...CALL_COLUMNS, 'is_new'];
+
+const valuesOf = ({ step, call }: StepToSave): readonly unknown[] => [
+  ...[step.workflowId, step.owner, step.functionId, step.output, step.error, step.functionName],
+  ...[step.childWorkflowID, step.startedAt, step.completedAt, step.serialization, step.application],
+  ...CALL_COLUMNS.map((column) => call?.[column] ?? null),
+  call?.isNew === true,
+];
+
+const givenRow = (n: number): string =>
+  `(${[`${n}`, ...GIVEN.map((column, index) => `$${n * GIVEN.length + index + 1}::${TYPES[column] ?? 'text'}`)].join(', ')})`;
+
+/** Rows are held in the order of their names: two statements that hold several do not wait for each other. */
+const keptTogether = (schema: string, count: number): string =>
+  `with given (n, ${GIVEN.join(', ')}) as (values ${Array.from({ length: count }, (_, n) => givenRow(n)).join(', ')}),
+   owned as (
+     select g.* from given g join "${schema}".workflow_status s on s.workflow_uuid = g.workflow_id and s.owner_xid = g.owner
+      order by s.workflow_uuid for no key update of s),
+   settled as (
+     insert into holdfast.calls as c (${CALL_COLUMNS.join(', ')}, finished_at)
+     select ${CALL_COLUMNS.join(', ')}, now() from owned where call_id is not null
+     on conflict (run_id, call_id) do update
+        set outcome = coalesce(c.outcome, excluded.outcome), finished_at = coalesce(c.finished_at, excluded.finished_at)
+     returning run_id, call_id, outcome),
+   standing as (
+     select o.* from owned o left join settled s on s.run_id = o.run_id and s.call_id = o.call_id
+      where o.call_id is null or o.is_new or s.outcome = o.outcome),
+   kept as (
+     insert into "${schema}".operation_outputs as k
+       (workflow_uuid, function_id, output, error, function_name, child_workflow_id, started_at_epoch_ms,
+        completed_at_epoch_ms, serialization, application_name, retention_timestamp)
+     select workflow_id, function_id, output, error, function_name, child_workflow_id, started_at, completed_at,
+            serialization, application_name, ${NOW_MS}
+       from standing
+     on conflict (workflow_uuid, function_id) do update set completed_at_epoch_ms = k.completed_at_epoch_ms
+     returning workflow_uuid, function_id, completed_at_epoch_ms)
+   select s.n, k.completed_at_epoch_ms as at
+     from kept k join standing s on s.workflow_id = k.workflow_uuid and s.function_id = k.function_id`;
+
 const owned = (schema: string): string =>
   `owned as (select from "${schema}".workflow_status where workflow_uuid = $1 and owner_xid = $2 for no key update)`;
 

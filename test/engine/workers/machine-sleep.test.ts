@@ -14,7 +14,7 @@ function machine() {
   let sleptMs = 0;
   const awakeMs = () => performance.now();
   return {
-    elapsed: countingSleep({ awakeMs, uptimeMs: () => awakeMs() + sleptMs }),
+    elapsed: countingSleep({ awakeMs, uptimeMs: () => awakeMs() + sleptMs, wallMs: () => awakeMs() + sleptMs }),
     sleep: (ms: number): void => {
       sleptMs += ms;
     },
@@ -46,10 +46,41 @@ it('the time of a log is that of the database as soon as the machine wakes', asy
 
 it('a coarse uptime moves the clock by nothing', () => {
   let now = 0;
-  const elapsed = countingSleep({ awakeMs: () => now, uptimeMs: () => Math.round(now / 400) * 400 });
+  const elapsed = countingSleep({ awakeMs: () => now, uptimeMs: () => Math.round(now / 400) * 400, wallMs: () => now });
   for (now = 0; now < 10_000; now += 7) expect(elapsed()).toBe(now);
 });
 
 it('the clock of this process goes on with that of the system', () => {
   expect(Math.abs(elapsedMs() - performance.now())).toBeLessThan(HOUR_MS);
+});
+
+it('the uptime is read ten times a second, and at once when the wall clock jumps', () => {
+  let now = 0;
+  let slept = 0;
+  let wallSet = 0;
+  let reads = 0;
+  const elapsed = countingSleep({
+    awakeMs: () => now,
+    uptimeMs: () => {
+      reads++;
+      return now + slept;
+    },
+    wallMs: () => now + slept + wallSet,
+  });
+  for (now = 0; now < 1000; now++) elapsed();
+  expect(reads).toBe(11);
+  slept = HOUR_MS;
+  expect(elapsed()).toBe(now + HOUR_MS);
+  wallSet = -HOUR_MS;
+  expect(elapsed()).toBe(now + HOUR_MS);
+});
+
+it('a wall clock that is set back while the machine sleeps hides the sleep for a tenth of a second at most', () => {
+  let now = 0;
+  let slept = 0;
+  const elapsed = countingSleep({ awakeMs: () => now, uptimeMs: () => now + slept, wallMs: () => now });
+  elapsed();
+  slept = HOUR_MS;
+  now = 100;
+  expect(elapsed()).toBe(now + HOUR_MS);
 });
