@@ -90,7 +90,7 @@ export function crashMatrix(scenarioName: ScenarioName, newer?: () => string): v
     const expectWhole = ({ ended: { runs, stderr }, effects }: Awaited<ReturnType<typeof finish>>): void => {
       const ends = deploys ? withoutIds : <T>(value: T): T => value;
       expect(ends(endsOf(runs)), stderr).toEqual(ends(endsOf(whole)));
-      if (!wasAsked(runs) && !deploys) expect(runs).toEqual(whole);
+      if (!wasAsked(runs) && !deploys && scenario.isRacing !== true) expect(runs).toEqual(whole);
       const seen = (name: string) => effects.filter((line) => line.startsWith(`${name}:`)).length;
       for (const [name, times] of Object.entries(scenario.exactly)) expect(seen(name), name).toBe(times);
       for (const name of scenario.atMostOnce ?? []) expect(seen(name), name).toBeLessThan(2);

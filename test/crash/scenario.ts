@@ -2,6 +2,7 @@ import type { Knex } from 'knex';
 import type { JsonValue } from '../../src/core/json.js';
 import type { Engine, HoldfastConfig, InterruptionView } from '../../src/index.js';
 import { agents } from './agents-scenario.js';
+import { crowd } from './crowd-scenario.js';
 import { decisions } from './decisions-scenario.js';
 import { family } from './family-scenario.js';
 import { mcp } from './mcp-scenario.js';
@@ -21,6 +22,8 @@ export interface Scenario {
   /** Effects that a person may stand in for, and those that may happen again. */
   readonly atMostOnce?: readonly string[];
   readonly repeated?: readonly string[];
+  /** Its runs are at work at once and end in any order, so that no two logs are the same. */
+  readonly isRacing?: boolean;
   /** How many durable statements it makes at most; chores share some, so that the last ones may not exist and the process just ends. */
   readonly statements: number;
   /** Statements around which it is killed, whatever their numbers are. */
@@ -35,7 +38,7 @@ export interface Scenario {
   readonly resultOf?: (item: InterruptionView) => JsonValue;
 }
 
-const SCENARIOS = { tools, agents, decisions, family, mcp, money, waits } satisfies { [name: string]: Scenario };
+const SCENARIOS = { tools, agents, crowd, decisions, family, mcp, money, waits } satisfies { [name: string]: Scenario };
 export type ScenarioName = keyof typeof SCENARIOS;
 
 /** The scenario of a process. */

@@ -13,6 +13,7 @@ import {
 } from '../../storage/trajectories/trajectories.js';
 import { isDone, shortDue, takeDue } from '../../storage/trajectories/trajectories-due.js';
 import { maintenanceWork } from '../concurrency/repeated-work.js';
+import { workOff } from '../concurrency/work-off.js';
 import type { EngineContext } from '../engine-context.js';
 
 /** With how many others a run is compared. */
@@ -76,15 +77,24 @@ const unread = (context: EngineContext, error: unknown): void =>
     'trajectories could not be read; it is tried again',
   );
 
-/** Reads what is due beside everything else, never in the way of a run. Throws nothing. */
-export async function indexDue(context: EngineContext, isStopping: () => boolean): Promise<void> {
-  const busy = context.running.runIds.length > 0;
-  const due = await takeDue(context.stepContext.knex, busy ? BUSY_AT_ONCE : IDLE_AT_ONCE).catch((error: unknown) => {
+/** Reads all that is due, beside everything else and never in the way of a run. Throws nothing. */
+export function indexDue(context: EngineContext, isStopping: () => boolean): Promise<void> {
+  const isBusy = (): boolean => context.running.runIds.length > 0;
+  const batch = async (): Promise<boolean> => {
+    const limit = isBusy() ? BUSY_AT_ONCE : IDLE_AT_ONCE;
+    return (await indexSome(context, limit, isStopping)) === limit;
+  };
+  return workOff({ batch, isBusy, isStopping });
+}
+
+/** Returns how many were due, at most `limit`. */
+async function indexSome(context: EngineContext, limit: number, isStopping: () => boolean): Promise<number> {
+  const due = await takeDue(context.stepContext.knex, limit).catch((error: unknown) => {
     unread(context, error);
     return [];
   });
   for (const { runId, tenant, tries } of due) {
-    if (isStopping()) return;
+    if (isStopping()) break;
     // That it is tried is committed. What did not come to its end is tried by itself, so that it alone is to blame.
     if (tries <= TOGETHER_TRIES) await tryIndex(context, runId);
     else
@@ -92,4 +102,5 @@ export async function indexDue(context: EngineContext, isStopping: () => boolean
         (error) => unread(context, error),
       );
   }
+  return due.length;
 }
