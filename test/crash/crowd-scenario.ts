@@ -1,5 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent } from '@openai/agents';
-import { defineAgent, subAgent } from '../../src/index.js';
+import { defineAgent, functionModel, subAgent } from '../../src/index.js';
 import { call } from '../harness/script.js';
 import { effectTool } from './effect-tool.js';
 import type { KillAt } from './place.js';
@@ -15,9 +16,30 @@ const lead = new Agent({
   tools: [subAgent({ agent: 'clerk', onFailure: 'fail' })],
 });
 
+let came = 0;
+let allCame = (): void => undefined;
+const gathered = new Promise<void>((resolve) => {
+  allCame = resolve;
+});
+
+/** In a process that goes on where another died, not all have to come. */
+const PATIENCE_MS = 3000;
+
+/** They are asked at once, so that from then on their steps become ready together. */
+async function meet(): Promise<void> {
+  if (++came === CROWD) allCame();
+  await Promise.race([gathered, sleep(PATIENCE_MS)]);
+}
+
+const alone = placedModel('clerk', [[call('look', { n: 1 })], [call('pay', { n: 2 })], [call('look', { n: 3 })]]);
+const model = functionModel('clerk', async (request) => {
+  await meet();
+  return alone.getResponse(request);
+});
+
 const clerk = new Agent({
   name: 'clerk',
-  model: placedModel('clerk', [[call('look', { n: 1 })], [call('pay', { n: 2 })], [call('look', { n: 3 })]]),
+  model,
   tools: [effectTool('look', 'idempotent'), effectTool('pay', 'unsafe')],
 });
 
