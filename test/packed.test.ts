@@ -1,10 +1,12 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, normalize } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { pageText, section } from './docs/pages.js';
+import { freePort } from './harness/free-port.js';
 import { SLOW } from './harness/slow.js';
 
 /** The tarball that `npm pack` writes, and an application that installs it. */
@@ -80,7 +82,8 @@ describe('the list of packed files', () => {
 
 describe.runIf(SLOW)('an application that installs the tarball', () => {
   const home = mkdtempSync(join(tmpdir(), 'holdfast-packed-'));
-  const clone = join(home, 'clone');
+  // The README says `../holdfast/`.
+  const clone = join(home, 'holdfast');
   const app = join(home, 'app');
   afterAll(() => rmSync(home, { recursive: true, force: true }));
 
@@ -96,8 +99,8 @@ describe.runIf(SLOW)('an application that installs the tarball', () => {
       'README.md',
       'LICENSE',
     ];
-    for (const name of [...files, 'src', 'steps', 'workflows', 'migrations', 'scripts/console'])
-      cpSync(join(ROOT, name), join(clone, name), { recursive: true });
+    const folders = ['src', 'steps', 'workflows', 'migrations', 'scripts/console', 'docs', 'examples', 'deploy'];
+    for (const name of [...files, ...folders]) cpSync(join(ROOT, name), join(clone, name), { recursive: true });
     symlinkSync(join(ROOT, 'node_modules'), join(clone, 'node_modules'));
     mkdirSync(app);
     writeFileSync(join(app, 'package.json'), JSON.stringify({ name: 'app', version: '1.0.0', private: true }));
@@ -137,7 +140,58 @@ describe.runIf(SLOW)('an application that installs the tarball', () => {
     writeFileSync(join(app, 'run.mjs'), PROGRAM);
     expect(await node('run.mjs')).toBe('completed: 42\n');
   });
+
+  test('the commands of the README, in a new folder, with a server that is killed between them', async () => {
+    const started = Date.now();
+    const [setUp = '', use = ''] = shellOf('README.md', '## Your own agent, in a new folder');
+    const serves = 'npx holdfast serve\n';
+    expect(setUp.endsWith(serves)).toBe(true);
+    const env = { ...ENV, HOLDFAST_PORT: String(await freePort()), npm_config_prefer_offline: 'true' };
+    await run('bash', ['-ec', setUp.slice(0, -serves.length)], { cwd: home, env });
+    const cwd = join(home, 'my-agent');
+    const said = async (line: string): Promise<string> => (await run('bash', ['-c', line], { cwd, env })).stdout;
+    const [runs = '', opens = '', approves = '', verifies = '', ...more] = use.trimEnd().split('\n');
+    expect(more).toEqual([]);
+
+    let server = await serve(cwd, env);
+    try {
+      const paused = await said(runs);
+      const [id = ''] = /\brun_\w+/.exec(paused) ?? [];
+      const [interruption = ''] = /\bint_\w+/.exec(paused) ?? [];
+      server.kill();
+      server = await serve(cwd, env);
+      expect(await said(opens)).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/login#code=/);
+      expect(await said('npx holdfast inbox')).toContain('Refund 80 EUR for order 1042?');
+      await said(approves.replace('<interruption>', interruption));
+      expect(await said(`npx holdfast wait ${id}`)).toContain('Order 1042 is refunded.');
+      expect(await said(verifies.replace('<run>', id))).toMatch(/^ok: \d+ events, complete$/m);
+    } finally {
+      server.kill();
+    }
+    // Five minutes is how long a person may take.
+    expect(Date.now() - started).toBeLessThan(300_000);
+    expect((await run('npx', ['vitest', 'run'], { cwd, env })).stdout).toMatch(/Tests +1 passed/);
+  }, 400_000);
 });
+
+/** The blocks of shell commands under a heading of a page. */
+const shellOf = (page: string, heading: string): string[] =>
+  [...section(pageText(page), heading).matchAll(/^```sh\n([\s\S]*?)^```/gm)].map(([, lines = '']) => lines);
+
+/** Serves in a group of processes of its own, since npx starts others. Resolves when the server answers. */
+async function serve(cwd: string, env: NodeJS.ProcessEnv): Promise<{ readonly kill: () => void }> {
+  const child = spawn('npx', ['holdfast', 'serve'], { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'inherit'] });
+  const printed = await new Promise<string>((resolve) => {
+    let text = '';
+    child.stdout.setEncoding('utf8').on('data', (more: string) => {
+      text += more;
+      if (/^agents +cashier$/m.test(text)) resolve(text);
+    });
+    child.once('close', () => resolve(text));
+  });
+  expect(printed).toMatch(/^agents +cashier$/m);
+  return { kill: () => process.kill(-(child.pid ?? Number.NaN), 'SIGKILL') };
+}
 
 const PROGRAM = `
 import { Agent } from '@openai/agents';
