@@ -1,6 +1,7 @@
 /** `holdfast/router`: the HTTP API of an engine inside a server of one's own. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import express, { type Express } from 'express';
 import type { Token } from '../core/access-token.js';
 import { HoldfastError } from '../core/errors/errors.js';
 import type { EngineLog } from '../core/ops/log-record.js';
@@ -16,6 +17,8 @@ import { createSlots } from './wire/slots.js';
 
 export interface RouterOptions {
   readonly tokens: readonly Token[];
+  /** Path of the operations in a server that leaves the path of a request as it came, as `/agents`. Default: none. */
+  readonly path?: string;
   /** Where the server listens. On loopback, foreign names and foreign pages are refused. Default `127.0.0.1`. */
   readonly host?: string;
   /** Default 1,048,576. */
@@ -28,7 +31,7 @@ export interface RouterOptions {
 }
 
 export interface HttpRouter {
-  /** For `app.use('/agents', router.handler)` of Express, or a server of `node:http`. */
+  /** For `app.use('/agents', router.handler)` of Express; with `path`, for every server of `node:http`. */
   readonly handler: (request: IncomingMessage, response: ServerResponse) => void;
   /** From now on these are the tokens: one that is gone is refused, and its streams and waits end. */
   setTokens(tokens: readonly Token[]): void;
@@ -41,7 +44,7 @@ const MAX_TASK_BYTES = 9_437_184;
 const STREAMS_PER_TOKEN = 64;
 const SILENT: EngineLog = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
-/** Makes a router with the tokens, roles and limits of the server of `holdfast serve`, without its console. Throws `unauthenticated` without tokens. */
+/** Makes a router with the tokens, roles and limits of the server of `holdfast serve`, without its console. Throws `unauthenticated` without tokens, `config_invalid` for a path that is none. */
 export function createRouter(engine: Engine, options: RouterOptions): HttpRouter {
   if (options.tokens.length === 0)
     throw new HoldfastError('unauthenticated', 'The router has no tokens, so that no request could be let in.', {
@@ -64,16 +67,28 @@ export function createRouter(engine: Engine, options: RouterOptions): HttpRouter
     stallMs: 60_000,
   };
   const app = createApp(context, { boundHost: host, publicUrl: null }, { routes: GUARDED_ROUTES, console: null });
+  const served = options.path === undefined ? app : below(options.path, app);
   return {
     handler(request, response) {
       assertUnread(request);
       limitBody(request, response, bodyMs);
-      app(request, response);
+      served(request, response);
     },
     setTokens: (list) => tokens.replace(list),
     end: () => life.end(),
   };
 }
+
+/** Takes a path away before the operations see the rest. */
+function below(path: string, app: Express): Express {
+  if (!PATH.test(path))
+    throw new HoldfastError('config_invalid', `The path of the router is ${JSON.stringify(path)}.`, {
+      hint: 'Give a path of letters, digits, dots, hyphens and underscores, with a slash before each part: "/agents".',
+    });
+  return express().disable('x-powered-by').use(path, app);
+}
+
+const PATH = /^(?:\/[\w.-]+)+$/;
 
 /** A body that something has read before never ends for the router. */
 function assertUnread(request: IncomingMessage): void {

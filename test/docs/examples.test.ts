@@ -28,6 +28,7 @@ it.runIf(SLOW)('they compile against the types that are built', () => {
   const paths = {
     holdfast: [`${up}/dist/src/index.d.ts`],
     'holdfast/demo': [`${up}/dist/src/demo/config.d.ts`],
+    'holdfast/router': [`${up}/dist/src/http/router.d.ts`],
     'holdfast/models': [`${up}/dist/src/library/models.d.ts`],
     'holdfast/sdk': [`${up}/dist/src/library/sdk.d.ts`],
     'holdfast/testing': [`${up}/dist/src/library/testing.d.ts`],
