@@ -9,6 +9,7 @@ import type { RunView, StartRun } from '../core/runs/run.js';
 import { createEngine } from '../engine/create-engine.js';
 import type { Engine } from '../engine/engine.js';
 import type { EngineConfig } from '../engine/engine-config.js';
+import { callsIn, type TestCall } from './test-calls.js';
 
 /** A real engine on a database of its own, with what tests ask for most. */
 export interface TestEngine {
@@ -18,8 +19,12 @@ export interface TestEngine {
   run(agent: string, input?: StartRun['input']): Promise<RunView>;
   /** What a run waits for. */
   pending(runId: string): Promise<readonly InterruptionView[]>;
-  /** Decides the one thing that a run waits for, and waits until the run is paused or over again. */
-  decide(runId: string, decision: DecisionRequest): Promise<RunView>;
+  /** Decides the one thing that a run waits for, or the call of `tool` among several. Waits until the run is paused or over again. */
+  decide(runId: string, decision: DecisionRequest, tool?: string): Promise<RunView>;
+  /** Waits until a run is paused or over. */
+  rest(runId: string): Promise<RunView>;
+  /** The calls of tools in the log of a run, in their order. */
+  calls(runId: string): Promise<readonly TestCall[]>;
   /** The log of a run, or its events of one kind. */
   events(runId: string, kind?: RunEvent['kind']): Promise<readonly RunEvent[]>;
   /** Stops the engine and starts another one on the same database, as a deploy does. */
@@ -47,32 +52,35 @@ export async function createTestEngine(config: EngineConfig, caller: Caller = LO
   const rest = (id: string): Promise<RunView> => engine.getRun(id, caller, { waitMs: REST_MS });
   const pending = async (runId: string): Promise<readonly InterruptionView[]> =>
     (await engine.listInterruptions({ status: 'pending', runId, limit: MOST_PENDING }, caller)).items;
+  const events: TestEngine['events'] = async (runId, kind) => {
+    const found: RunEvent[] = [];
+    for (let after = 0; ; ) {
+      const { items } = await engine.listEvents(runId, { after, limit: PAGE }, caller);
+      found.push(...items.filter((event) => kind === undefined || event.kind === kind));
+      if (items.length < PAGE) return found;
+      after = items.at(-1)?.seq ?? after;
+    }
+  };
   return {
     get engine() {
       return engine;
     },
     run: async (agent, input = 'go') => rest((await engine.startRun({ agent, input }, caller)).id),
     pending,
-    decide: async (runId, decision) => {
-      const [only, ...more] = await pending(runId);
+    rest,
+    decide: async (runId, decision, tool) => {
+      const [only, ...more] = (await pending(runId)).filter((one) => tool === undefined || one.tool === tool);
       if (only === undefined || more.length > 0)
         throw new HoldfastError(
           'invalid_request',
-          `The run ${runId} waits for ${more.length + (only === undefined ? 0 : 1)} decisions, and decide() takes one.`,
-          { hint: 'Decide each by its id: engine.decide(id, decision, caller).' },
+          `The run ${runId} waits for ${more.length + (only === undefined ? 0 : 1)} decisions${tool === undefined ? '' : ` on ${tool}`}, and decide() takes one.`,
+          { hint: 'Name the tool, as in t.decide(runId, decision, "pay"), or decide each by its id: engine.decide.' },
         );
       await engine.decide(only.id, decision, caller);
       return rest(runId);
     },
-    events: async (runId, kind) => {
-      const events: RunEvent[] = [];
-      for (let after = 0; ; ) {
-        const { items } = await engine.listEvents(runId, { after, limit: PAGE }, caller);
-        events.push(...items.filter((event) => kind === undefined || event.kind === kind));
-        if (items.length < PAGE) return events;
-        after = items.at(-1)?.seq ?? after;
-      }
-    },
+    events,
+    calls: async (runId) => callsIn(await events(runId)),
     restart: async () => {
       await engine.stop({ graceMs: GRACE_MS });
       engine = await start();
