@@ -1,5 +1,5 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { build } from 'vitepress';
 import { faultsOf } from './check-site.js';
@@ -14,7 +14,7 @@ const { values } = parseArgs({
   options: { out: { type: 'string', default: 'dist/site' }, base: { type: 'string', default: '/' } },
 });
 const root = join(import.meta.dirname, '../..');
-const out = join(process.cwd(), values.out);
+const out = resolve(values.out);
 const stage = join(root, 'dist', 'site-pages');
 
 const { pages, broken } = stagePages(root, stage);

@@ -124,7 +124,7 @@ if (SLOW)
         await page.getByRole('searchbox').fill('standing decisions');
         await page.getByRole('option').first().click();
         await page.waitForURL(/standing-decisions/);
-        expect(await page.locator('main').innerText()).toContain('standing decision');
+        expect(await page.locator('main').innerText()).toContain('standing-decisions');
         // Braces in the text are text.
         await page.goto(`${origin}/handbook/docs/tasks/templates.html`);
         expect(await page.locator('main').innerText()).toContain('{{name}}');
