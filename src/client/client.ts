@@ -10,6 +10,7 @@ import type { BatchAnswer } from '../core/tasks/task-batch.js';
 import type { CallOptions, Calls, KeyedOptions } from './calls.js';
 import { errorOfAnswer, misused, notReached } from './failure.js';
 import { readLines, readMessages } from './messages.js';
+import { reconnecting } from './reconnect.js';
 import { type Ask, keyHeader, type Route, requestOf, signalOf, withQuery } from './requests.js';
 import { ROUTES } from './routes.js';
 
@@ -32,6 +33,8 @@ interface FollowOptions {
   /** The sequence number of the last event that was read. Default 0: all events. */
   readonly after?: number;
   readonly signal?: AbortSignal;
+  /** How long a stream that broke connects again, after its last event. Default 0: the break is thrown. */
+  readonly retryForMs?: number;
 }
 
 interface FollowSystemOptions {
@@ -41,6 +44,8 @@ interface FollowSystemOptions {
   readonly task?: string;
   readonly run?: string;
   readonly signal?: AbortSignal;
+  /** As of `FollowOptions`. */
+  readonly retryForMs?: number;
 }
 
 /** A method for each operation. All throw `HoldfastError`: with the code of the server's error, or `server_unreachable`. */
@@ -54,7 +59,7 @@ export interface Client extends Calls<Partial<KeyedOptions>> {
   ): AsyncGenerator<BatchAnswer, void>;
   /** The text that Prometheus reads. */
   getMetrics(options?: CallOptions): Promise<string>;
-  /** Events after the given one, live, until the run is over. Throws `server_unreachable` when the connection ends before. */
+  /** Events after the given one, live, until the run is over. Throws `server_unreachable` when the connection ends before, and none is made again in time. */
   streamEvents(id: string, options?: FollowOptions): AsyncGenerator<RunEvent, void>;
   /** The same, with what models say while they answer between the events. What has a `seq` is an event. */
   streamRun(id: string, options?: FollowOptions): AsyncGenerator<RunEvent | RunDelta, void>;
@@ -128,8 +133,10 @@ export function createClient({ url, token, fetch: ask = globalThis.fetch.bind(gl
 
   const METRICS = routeOf(ROUTES.getMetrics);
   const EVENTS = routeOf(ROUTES.listEvents);
-  const streamRun: Client['streamRun'] = (id, { after = 0, signal } = {}) =>
-    follow<RunEvent | RunDelta>(EVENTS, [id, { deltas: 'true' }], after, signal);
+  const streamRun: Client['streamRun'] = (id, { after = 0, signal, retryForMs = 0 } = {}) =>
+    reconnecting((last) => follow<RunEvent | RunDelta>(EVENTS, [id, { deltas: 'true' }], last, signal), {
+      ...{ after, signal, retryForMs },
+    });
   const calls = Object.entries(ROUTES).map(([name, text]) => {
     const route = routeOf(text);
     return [name, (...given: readonly unknown[]) => call(route, given)] as const;
@@ -152,16 +159,21 @@ export function createClient({ url, token, fetch: ask = globalThis.fetch.bind(gl
       }
       throw away(new Error('the answer ended before the batch did'));
     },
-    async *streamEvents(id, { after = 0, signal } = {}) {
-      for await (const one of follow<RunEvent>(EVENTS, [id, { deltas: 'false' }], after, signal)) yield one;
-    },
+    streamEvents: (id, { after = 0, signal, retryForMs = 0 } = {}) =>
+      reconnecting((last) => follow<RunEvent>(EVENTS, [id, { deltas: 'false' }], last, signal), {
+        ...{ after, signal, retryForMs },
+      }),
     streamRun,
-    streamSystemEvents: ({ after = 0, signal, ...filter } = {}) =>
-      follow(
-        routeOf(ROUTES.listSystemEvents),
-        [after === 'now' ? { ...filter, cursor: 'now' } : filter],
-        after,
-        signal,
+    streamSystemEvents: ({ after = 0, signal, retryForMs = 0, ...filter } = {}) =>
+      reconnecting(
+        (last) =>
+          follow<SystemEvent | SystemGap>(
+            routeOf(ROUTES.listSystemEvents),
+            [last === 'now' ? { ...filter, cursor: 'now' } : filter],
+            last,
+            signal,
+          ),
+        { after, signal, retryForMs },
       ),
   };
 }

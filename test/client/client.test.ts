@@ -137,6 +137,33 @@ describe('what is no server of Holdfast', () => {
     expect(seen).toEqual([{ seq: 1 }]);
     await server.close();
   });
+
+  test('may be away for a while: a stream connects again after its last event, and gives up in its time', async () => {
+    const asked: unknown[] = [];
+    const server = await listening((request, response) => {
+      asked.push(request.headers['last-event-id']);
+      if (asked.length === 2) return void request.socket.destroy();
+      const refused = { code: 'database_unavailable', detail: 'away', hint: 'wait', status: 503, requestId: 'r' };
+      if (asked.length === 3) return void response.writeHead(503).end(JSON.stringify(refused));
+      const seq = asked.length === 1 ? 1 : 2;
+      response.writeHead(200, { 'Content-Type': 'text/event-stream' }).write(`data: {"seq":${seq}}\n\n`);
+      if (seq === 2) return void response.end('event: end\ndata: {}\n\n');
+      setTimeout(() => response.destroy(), 50);
+    });
+    const seen: unknown[] = [];
+    for await (const { seq } of at(server.url).streamEvents('run_1', { retryForMs: 30_000 })) seen.push(seq);
+    expect(seen).toEqual([1, 2]);
+    expect(asked).toEqual(['0', '1', '1', '1']);
+    await server.close();
+    const begun = Date.now();
+    const none = at(server.url).streamEvents('run_1', { retryForMs: 1000 }).next();
+    expect(await caught(none)).toMatchObject({ code: 'server_unreachable' });
+    expect(Date.now() - begun).toBeGreaterThan(500);
+    const left = at(server.url)
+      .streamRun('run_1', { retryForMs: 60_000, signal: AbortSignal.timeout(100) })
+      .next();
+    expect(await caught(left)).toMatchObject({ name: 'TimeoutError' });
+  });
 });
 
 test('the routes of the client are those of the table', () => {
