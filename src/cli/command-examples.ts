@@ -8,6 +8,11 @@ export const COMMAND_EXAMPLES: { readonly [command: string]: readonly Example[] 
     ['Write one in JavaScript, for pnpm', 'holdfast init my-agents --js --package-manager pnpm'],
     ['Add an agent to the project in this folder', 'holdfast init'],
   ],
+  dev: [
+    ['Serve the agents of this folder, and follow its changes', 'holdfast dev'],
+    ['The same on port 3000, without a browser', 'holdfast dev --port 3000 --no-open'],
+    ['Check the configuration alone', 'holdfast dev --check'],
+  ],
   serve: [
     ['Serve the agents of this folder on port 3000', 'holdfast serve --port 3000'],
     ['Execute runs in one more process, without an API', 'holdfast serve --role worker'],

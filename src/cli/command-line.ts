@@ -38,6 +38,7 @@ import { agentsCommand } from './commands/server/agents.js';
 import { compactCommand } from './commands/server/compact.js';
 import { consoleCommand } from './commands/server/console.js';
 import { demoCommand } from './commands/server/demo.js';
+import { devCommand } from './commands/server/dev.js';
 import { migrateCommand } from './commands/server/migrate.js';
 import { serveCommand } from './commands/server/serve.js';
 import { statsCommand } from './commands/server/stats.js';
@@ -56,6 +57,7 @@ import { ServerGone } from './server-return.js';
 export const commands = (services: CliServices): readonly Command[] =>
   [
     initCommand(),
+    devCommand(services),
     serveCommand(services),
     consoleCommand(),
     runCommand(),

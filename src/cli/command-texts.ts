@@ -5,7 +5,7 @@ interface CommandText {
 
 /** Which commands stand together in the help. */
 export const COMMAND_GROUPS: { readonly [title: string]: readonly string[] } = {
-  'Get started': ['init', 'serve', 'console', 'run', 'agents', 'demo', 'doctor', 'completion', 'help'],
+  'Get started': ['init', 'dev', 'serve', 'console', 'run', 'agents', 'demo', 'doctor', 'completion', 'help'],
   Runs: ['runs', 'show', 'watch', 'wait', 'events', 'cancel', 'delete', 'emit', 'sessions', 'fork', 'retry'],
   Decisions: ['inbox', 'approve', 'reject', 'answer', 'standing-decisions'],
   'What a run did': ['trajectory', 'state', 'diff', 'replay', 'verify', 'repair', 'proof', 'checkpoint', 'signing-key'],
@@ -25,6 +25,14 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
       '`.gitignore`, and a scripted model that needs no key. Then it prints the commands that come ' +
       'next. No file is written over: a `package.json`, `tsconfig.json` or `.gitignore` stays as it ' +
       'is, and where another file is there already, nothing is written.',
+  },
+  dev: {
+    about:
+      'Serves as `holdfast serve` does, opens the [console](console.md), and watches the configuration and the files that it ' +
+      'imports by a relative path. After a change, a process of its own loads the new configuration while the old server ' +
+      'works. If it loads, a new server takes the place of the old one. Paused and running runs go on there: a run in ' +
+      'flight is cut at its next turn. If it does not load, the error is printed and the old server stays. ' +
+      'Logs begin at `warn`, unless `HOLDFAST_LOG_LEVEL` is set.',
   },
   serve: {
     about:
