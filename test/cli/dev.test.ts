@@ -62,7 +62,6 @@ it('starts a new build with each change that loads; paused runs go on in it', as
     await expect.poll(() => dev.stderr).toContain('the old one works on');
     expect(dev.stderr).toContain('refund.ts');
     expect((await run('show', paused.id)).code).toBe(0);
-    expect((await run('dev', '--check')).code).toBe(1);
 
     writeFileSync(tool, text.replace('receipt: `', 'receipt: `new '));
     await dev.printed(/changed +refund\.ts[\s\S]*changed +refund\.ts[\s\S]*^agents +cashier$/m);
@@ -79,4 +78,4 @@ it('starts a new build with each change that loads; paused runs go on in it', as
   const { code, stdout } = await dev.ended;
   expect(code).toBe(0);
   expect(stdout.match(/login#code=/g)).toHaveLength(1);
-}, 240_000);
+}, 480_000);
