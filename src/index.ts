@@ -44,6 +44,7 @@ export type { RunStateBackend } from './engine/standalone/run-state-store.js';
 export { RunStateStore } from './engine/standalone/run-state-store.js';
 export * from './library/models.js';
 export { HoldfastRunner, type RunnerConfig, type RunnerOptions } from './library/runner.js';
+export type { RunnerItem } from './library/runner-items.js';
 export { type RunnerInterruption, type RunnerResult, RunnerState } from './library/runner-result.js';
 export * from './library/tools.js';
 export type { Secret } from './models/secrets/secret.js';

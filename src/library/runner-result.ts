@@ -3,6 +3,7 @@ import { HoldfastError } from '../core/errors/errors.js';
 import type { DecisionRequest, InterruptionView } from '../core/interruptions/interruption.js';
 import type { Usage } from '../core/runs/run.js';
 import type { AnyAgent } from './runner-engine.js';
+import type { RunnerItem } from './runner-items.js';
 
 /** What a run waits for, with the members of an approval item of the SDK. */
 export interface RunnerInterruption {
@@ -72,6 +73,8 @@ export interface RunnerResult<TAgent extends AnyAgent> {
   readonly finalOutput: RunResult<unknown, TAgent>['finalOutput'] | undefined;
   /** Input and answers, as items of the SDK: the input of a next run. */
   readonly history: AgentInputItem[];
+  /** What the run added to its input. Empty while the run waits. */
+  readonly newItems: readonly RunnerItem[];
   readonly interruptions: readonly RunnerInterruption[];
   readonly state: RunnerState;
   readonly usage: Usage;

@@ -9,6 +9,7 @@ import type { HoldfastConfig } from '../engine/agents/define.js';
 import type { Engine } from '../engine/engine.js';
 import type { EngineConfig } from '../engine/engine-config.js';
 import { type AnyAgent, RunnerEngine } from './runner-engine.js';
+import { newItemsOf } from './runner-items.js';
 import { interruptionOf, type RunnerResult, RunnerState } from './runner-result.js';
 
 export interface RunnerConfig extends Omit<EngineConfig, 'agents'> {
@@ -137,11 +138,13 @@ async function resultOf<TAgent extends AnyAgent>(engine: Engine, run: ReadRun): 
   if (run.status === 'failed') throw failureOf(run);
   if (run.status === 'cancelled') throw new HoldfastError('run_over', `The run ${run.id} was cancelled.`);
   const pending = await pendingOf(engine, run.id);
+  const history = run.status === 'completed' ? await historyOf(engine, run) : [];
   return {
     runId: run.id,
     // The engine has parsed the output by the outputType of the agent.
     finalOutput: run.status === 'completed' ? (run.output as RunnerResult<TAgent>['finalOutput']) : undefined,
-    history: run.status === 'completed' ? await historyOf(engine, run) : [],
+    history,
+    newItems: newItemsOf(history, run.input),
     interruptions: pending.filter(({ verdicts }) => verdicts.length > 0).map(interruptionOf),
     state: new RunnerState(run.id),
     usage: run.usage,

@@ -51,6 +51,7 @@ describeEachDatabase('HoldfastRunner', (kind) => {
     const input = [...first.history, { role: 'user' as const, content: 'Again' }];
     const second = await runner.run(greeter, input, { context: { name: 'Ada' } });
     expect(second.history).toHaveLength(4);
+    expect(second.newItems).toEqual([{ type: 'message_output_item', rawItem: second.history[3], content: 'Hello.' }]);
   });
 
   test('learns another agent between runs, and parses its output', async () => {
@@ -75,8 +76,14 @@ describeEachDatabase('HoldfastRunner', (kind) => {
   test('tells the model of a rejection', async () => {
     const paused = await runner.run(payer, 'Pay Ann', { id: 'pay-2' });
     for (const one of paused.interruptions) paused.state.reject(one, { message: 'Not today.' });
-    const { history } = await runner.run(payer, paused.state);
+    expect(paused.newItems).toEqual([]);
+    const { history, newItems } = await runner.run(payer, paused.state);
     expect(JSON.stringify(history)).toContain('Not today.');
+    expect(newItems).toMatchObject([
+      { type: 'tool_call_item', rawItem: { name: 'pay' } },
+      { type: 'tool_call_output_item', output: { text: expect.stringContaining('Not today.') } },
+      { type: 'message_output_item', content: 'Done.' },
+    ]);
     expect(paid).toEqual(['ann']);
   });
 
