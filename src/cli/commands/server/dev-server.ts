@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { childEnvironment, environmentVariable } from '../../../config.js';
 import { print, printNote } from '../../print.js';
 import { importedFiles, stampOf } from './imported-files.js';
 
@@ -87,7 +88,7 @@ class Server {
 
   constructor(port: number, open: boolean) {
     // Each request would be a line.
-    const env = { HOLDFAST_LOG_LEVEL: 'warn', ...process.env };
+    const env = childEnvironment({ HOLDFAST_LOG_LEVEL: environmentVariable('HOLDFAST_LOG_LEVEL') ?? 'warn' });
     const child = spawn(process.execPath, program('serve', '--port', String(port)), {
       stdio: ['ignore', 'pipe', 'inherit'],
       env,
