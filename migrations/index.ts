@@ -3,6 +3,7 @@ import * as baseline from './0001-baseline.js';
 import * as containerWorkers from './0002-container-workers.js';
 import * as inbox from './0003-inbox.js';
 import * as listsOfRuns from './0004-lists-of-runs.js';
+import * as listsOfInterruptions from './0005-lists-of-interruptions.js';
 
 export interface Migration {
   readonly name: string;
@@ -15,4 +16,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0002-container-workers', up: containerWorkers.up },
   { name: '0003-inbox', up: inbox.up },
   { name: '0004-lists-of-runs', up: listsOfRuns.up },
+  { name: '0005-lists-of-interruptions', up: listsOfInterruptions.up },
 ];
