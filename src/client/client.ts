@@ -57,6 +57,12 @@ export interface Client extends Calls<Partial<KeyedOptions>> {
     lines: readonly z.input<Operations['submitTasks']['body']>[],
     options: KeyedOptions,
   ): AsyncGenerator<BatchAnswer, void>;
+  /** The bytes of a file of an export, as they come. */
+  readExportFile(
+    id: string,
+    query: { readonly path: string },
+    options?: Pick<CallOptions, 'signal'>,
+  ): Promise<ReadableStream<Uint8Array>>;
   /** The text that Prometheus reads. */
   getMetrics(options?: CallOptions): Promise<string>;
   /** Events after the given one, live, until the run is over. Throws `server_unreachable` when the connection ends before, and none is made again in time. */
@@ -163,6 +169,13 @@ export function createClient({ url, token, fetch: ask = globalThis.fetch.bind(gl
       reconnecting((last) => follow<RunEvent>(EVENTS, [id, { deltas: 'false' }], last, signal), {
         ...{ after, signal, retryForMs },
       }),
+    async readExportFile(id, query, { signal } = {}) {
+      const route = routeOf(ROUTES.readExportFile);
+      const { path, ask: sent } = requestOf(route, [id, query]);
+      const { body } = await send(route.method, path, sent, signal);
+      if (body === null) throw errorOfAnswer(base, 200, null);
+      return body;
+    },
     streamRun,
     streamSystemEvents: ({ after = 0, signal, retryForMs = 0, ...filter } = {}) =>
       reconnecting(

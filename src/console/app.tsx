@@ -31,6 +31,10 @@ const PLACES: readonly Place[] = [
   { pattern: /^\/tasks(?:\/([^/]+))?$/, title: 'Tasks', load: () => import('./tasks/page.js') },
   { pattern: /^\/agents(?:\/([^/]+))?$/, title: 'Agents', load: () => import('./agents/page.js') },
   { pattern: /^\/operations$/, title: 'Operations', load: () => import('./operations/page.js') },
+  { pattern: /^\/statistics$/, title: 'Statistics', load: () => import('./statistics/page.js') },
+  { pattern: /^\/data$/, title: 'Data', load: () => import('./data/page.js') },
+  { pattern: /^\/sessions\/([^/]+)$/, title: 'Session', load: () => import('./sessions/page.js') },
+  { pattern: /^\/settings$/, title: 'Settings', load: () => import('./settings/page.js') },
 ];
 
 const LINKS = [
@@ -39,6 +43,8 @@ const LINKS = [
   ['/tasks', 'Tasks', 't'],
   ['/agents', 'Agents', 'a'],
   ['/operations', 'Operations', 'o'],
+  ['/statistics', 'Statistics', 's'],
+  ['/data', 'Data', 'd'],
 ] as const;
 
 function Head({ waiting }: { readonly waiting: number | null }): JSX.Element {
@@ -86,6 +92,9 @@ function Who(): JSX.Element | null {
       <div class="menu">
         <p>
           Tenant <Text text={who.tenant} />
+        </p>
+        <p>
+          <a href="/settings">Settings</a>
         </p>
         <button type="button" onClick={() => void signOut()}>
           Sign out

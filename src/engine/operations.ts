@@ -36,7 +36,8 @@ import type { EngineContext } from './engine-context.js';
 import { LOG_OPERATIONS } from './evidence/operations.js';
 import { withAnchor, withAnchors } from './evidence/verify-anchor.js';
 import { verifyRun, verifyRuns } from './evidence/verify-runs.js';
-import { cancelExport, getExport, listExports, startExport } from './exports/export-operations.js';
+import { cancelExport, getExport, listExports, readExportFile, startExport } from './exports/export-operations.js';
+import { decideMany } from './interruptions/decide-many.js';
 import { emitEvent } from './interruptions/emit-event.js';
 import { checkApproval, countInterruptions, getInterruptionContext } from './interruptions/inbox-operations.js';
 import { decide, getInterruption, listInterruptions } from './interruptions/interruption-operations.js';
@@ -45,6 +46,7 @@ import { findInLog, getEvent, listEvents } from './log/read-log.js';
 import { repairRun } from './log/repair-run.js';
 import { stateAt } from './log/state-at.js';
 import { exposeMetrics } from './ops/measuring.js';
+import { OVERVIEW_OPERATIONS } from './ops/overview.js';
 import { stats } from './ops/stats.js';
 import { diffRuns } from './replay/diff-runs.js';
 import { forkRun, retryRun } from './replay/fork-run.js';
@@ -55,6 +57,7 @@ import { askForRetention, previewRetention } from './retention/retention.js';
 import { deleteSession, getSession, listSessionItems, listSessions } from './runs/database-session.js';
 import { liftWork, listRuns, listSetAside } from './runs/read-runs.js';
 import { bulkRuns, countRuns, getFamily } from './runs/run-counts.js';
+import { searchRuns } from './runs/run-rows.js';
 import { startRun } from './runs/start-run.js';
 import type { FromPlace, SystemEventPage } from './streaming/system-events.js';
 import { listSystemEvents } from './streaming/system-events.js';
@@ -84,6 +87,8 @@ export const OPERATIONS = {
   getRun: readRun,
   /** Newest first. Long inputs and outputs are cut, and `cut` says so. */
   listRuns,
+  /** Runs in short, newest first, also by a text. */
+  searchRuns,
   /** How many runs fit, by status, error and hour; each count stops at 10,000. */
   countRuns,
   /** The runs above and below a run, and forks of any of them. Throws `run_unknown`. */
@@ -266,6 +271,8 @@ export const OPERATIONS = {
   getExport,
   /** Exports, newest first. */
   listExports,
+  /** A file of an export on the disk of this process. Read all of `content`, or end it. Throws `export_unknown`, `export_file_unknown`. */
+  readExportFile,
   /** Asks an export to stop. Repeating it is no error. Throws `export_unknown`, `export_over`. */
   cancelExport,
   /** What the model calls of a run cost, in the order of its turns, after the first `after`. Throws `run_unknown`. */
@@ -297,6 +304,8 @@ export const OPERATIONS = {
    */
   decide: (context: EngineContext, id: string, decision: DecisionRequest, caller: Caller): Promise<InterruptionView> =>
     decide(context, id, decision, caller),
+  /** Decides approvals of calls, each by itself. What is refused stands beside the id. */
+  decideMany,
   /** Decisions that hold for later calls of a run, oldest first, revoked ones too. Throws `run_unknown`. */
   listStandingDecisions: (
     context: EngineContext,
@@ -375,6 +384,7 @@ export const OPERATIONS = {
   getDefinition,
   /** What Prometheus reads of this process and of the database. Throws `forbidden` where the caller has no role in the installation. */
   metrics: (context: EngineContext, caller: Caller): Promise<Exposition> => exposeMetrics(context.measuring, caller),
+  ...OVERVIEW_OPERATIONS,
   stats: (context: EngineContext, caller: Caller): Promise<Stats> => stats(context, caller.tenant),
   /** Writes one row of the access log. */
   recordAccess: (context: EngineContext, entry: AccessRow): Promise<void> =>

@@ -26,6 +26,7 @@ export function readConsole(): ConsoleFiles | null {
 const PAGES = [
   ...['/', '/login', '/inbox', '/inbox/:id', '/runs', '/runs/:id', '/runs/:id/compare/:other'],
   ...['/tasks', '/tasks/:id', '/agents', '/agents/:name', '/operations'],
+  ...['/statistics', '/data', '/sessions/:id', '/settings'],
 ];
 
 const TYPES: { readonly [extension: string]: string } = {

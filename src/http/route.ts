@@ -39,6 +39,12 @@ export type Reply =
   | { readonly type: 'json'; readonly status?: number; readonly body: unknown; readonly location?: string }
   /** JSON values, each in a line, as they come. */
   | { readonly type: 'lines'; readonly lines: AsyncIterable<unknown> }
+  | {
+      readonly type: 'file';
+      readonly name: string;
+      readonly sizeBytes: number;
+      readonly content: AsyncIterable<Uint8Array>;
+    }
   | { readonly type: 'text'; readonly contentType: string; readonly text: string }
   /** Events as they come; `end` is asked for the data of the closing `end` event when all were sent. */
   | {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { NO_INPUT, type Operation } from '../core/operations/operation.js';
 import { type MethodOf, OPERATIONS, type OperationName, type Operations } from '../core/operations/table.js';
+import type { ExportedFile } from '../datasets/read-export.js';
 import type { Engine } from '../engine/engine.js';
 import { openApiDocument } from './openapi.js';
 import { OPEN_ROUTES } from './probes.js';
@@ -30,6 +31,7 @@ function replyOf(
   given: unknown,
 ): Reply {
   if (media === 'application/x-ndjson') return { type: 'lines', lines: given as AsyncIterable<unknown> };
+  if (media === 'application/octet-stream') return { type: 'file', ...(given as ExportedFile) };
   if (media === 'text/plain') return { type: 'text', ...exposition.parse(given) };
   const place = location?.replace('{id}', encodeURIComponent(made.parse(given).id));
   return { type: 'json', status, body: given, ...(place === undefined ? {} : { location: place }) };

@@ -9,6 +9,7 @@ import type { Identity } from './auth/tokens.js';
 import { asHoldfastError } from './problem.js';
 import type { GuardedRoute, OpenRoute, Reply } from './route.js';
 import { readBody } from './wire/body.js';
+import { sendFile } from './wire/file.js';
 import { jsonText } from './wire/json-text.js';
 import type { Life } from './wire/life.js';
 import { NO_LINES, readLines, sendLines } from './wire/lines.js';
@@ -116,6 +117,7 @@ async function answer(
   }
   const free = context.streams.take(identity.tokenId);
   try {
+    if (reply.type === 'file') return await sendFile(response, reply, signal);
     if (reply.type === 'lines') return await sendLines(response, reply.lines, signal);
     await sendEvents(response, reply.events, reply.end, {
       heartbeatMs: context.heartbeatMs,

@@ -1,6 +1,7 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
+import { shortId } from '../../src/console/text/words.js';
 import { type RunView, runView } from '../../src/core/runs/run.js';
 import { describeBrowser, openBrowser, openTab, signIn, type Tab, type TabOptions } from '../harness/browser.js';
 import { type Actor, type Door, openDoor, TOKENS } from '../http/door.js';
@@ -199,9 +200,6 @@ describeBrowser('the console', () => {
     await page.goto('/runs?status=failed&error=limit_turns');
     await page.getByRole('checkbox').first().check();
     expect(await findingsOf(page)).toEqual([]);
-    await page.goto('/operations');
-    await page.getByRole('link', { name: /limit_turns × 1/ }).click();
-    await page.waitForURL('**/runs?status=failed&error=limit_turns&from=**');
   });
 
   test('an agent is shown with its tools, and with the definition that its runs have had', async () => {
@@ -253,6 +251,43 @@ describeBrowser('the console', () => {
     await door.ask('adam', 'POST', `/api/v1/interruptions/${wait}/reject`, { message: 'Not today.' });
     await page.getByText('Not today.').waitFor();
     expect(await page.getByRole('button', { name: 'Approve' }).count()).toBe(0);
+  });
+
+  test('several calls of a tool are approved together, each shown, and what is odd is left to look at', async () => {
+    const some = [await paused('cashier'), await paused('cashier')];
+    const { page } = await tabOf('anna');
+    await page.goto('/inbox?agent=cashier&order=newest');
+    for (const { wait } of some) await page.getByLabel(`Select ${shortId(wait)}`).check();
+    await page.getByRole('button', { name: 'Approve 2' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('8000').nth(1).waitFor();
+    expect(await findingsOf(page)).toEqual([]);
+    await page.keyboard.press('Control+Enter');
+    await dialog.waitFor({ state: 'detached' });
+    for (const { run } of some) expect(await read(run.id)).toMatchObject({ status: 'completed' });
+    const odd = [await paused('hostile'), await paused('hostile')];
+    await page.goto('/inbox?agent=hostile&order=newest');
+    for (const { wait } of odd) await page.getByLabel(`Select ${shortId(wait)}`).check();
+    await page.getByRole('button', { name: 'Approve 2' }).click();
+    await dialog.getByText('hidden characters').nth(1).waitFor();
+    await page.keyboard.press('Control+Enter');
+    await dialog.getByText('Decide these by themselves').waitFor();
+    for (const { run } of odd) expect(await read(run.id)).toMatchObject({ status: 'paused' });
+  });
+
+  test('the inbox has what waits, what I have approved, and what is decided', async () => {
+    const { wait } = await paused('cashier');
+    await door.ask('anna', 'POST', `/api/v1/interruptions/${wait}/approve`, {});
+    const { page } = await tabOf('anna');
+    await page.goto('/inbox');
+    const tabs = page.getByRole('navigation', { name: 'Which' });
+    await tabs.getByRole('button', { name: 'mine' }).click();
+    await page.waitForURL('**/inbox?voted=me');
+    await page.getByText('Nothing fits the filter').waitFor();
+    await tabs.getByRole('button', { name: 'decided' }).click();
+    await page.locator(`.inbox-list a[href^="/inbox/${wait}"]`).waitFor();
+    await page.getByLabel('Status').selectOption('rejected');
+    await page.locator(`.inbox-list a[href^="/inbox/${wait}"]`).waitFor({ state: 'detached' });
   });
 
   test('a viewer sees what waits, and what is needed to decide', async () => {
@@ -340,6 +375,111 @@ describeBrowser('the console', () => {
     await page.getByText('Cancelled').first().waitFor();
   });
 
+  test('the page of operations tells the queue, the errors and the money', async () => {
+    const { json } = await door.ask('otto', 'POST', '/api/v1/runs', { agent: 'cashier', input: 'go', maxTurns: 1 });
+    const failed = await read(runView.parse(json).id);
+    const { page } = await tabOf('adam');
+    await page.keyboard.press('g');
+    await page.keyboard.press('o');
+    const errors = page.getByRole('region', { name: 'Errors' });
+    await errors.getByText('limit_turns').waitFor();
+    await errors.getByText(failed.error?.message ?? 'no message').waitFor();
+    await errors.getByRole('button', { name: 'day' }).click();
+    await errors
+      .getByRole('link', { name: /^cashier/ })
+      .first()
+      .click();
+    await page.waitForURL('**/runs?status=failed&error=limit_turns&agent=cashier');
+    await page.goto('/operations');
+    await page.getByRole('region', { name: 'Queue' }).getByText('queued').waitFor();
+    await page.getByRole('region', { name: 'Money' }).getByText('Budgets').waitFor();
+  });
+
+  test('statistics are drawn, and the same numbers stand in a table', async () => {
+    await paused('clerk');
+    const { page } = await tabOf('vera');
+    await page.keyboard.press('g');
+    await page.keyboard.press('s');
+    const chart = page.getByRole('region', { name: 'Runs by agent' });
+    await chart.getByRole('img').waitFor();
+    expect(await chart.locator('rect').count()).toBeGreaterThan(0);
+    await chart.getByRole('button', { name: 'Table' }).click();
+    const [head, ...rows] = await chart.getByRole('row').allInnerTexts();
+    expect(head).toContain('clerk');
+    expect(rows).toHaveLength(7);
+    await page.getByLabel('Time').selectOption('day');
+    await page.getByRole('region', { name: 'Runs by status' }).getByRole('button', { name: 'Table' }).click();
+    expect(await page.getByRole('region', { name: 'Runs by status' }).getByRole('row').count()).toBe(25);
+    expect(await findingsOf(page)).toEqual([]);
+  });
+
+  test('an export is started and its files are downloaded', async () => {
+    const { run, wait } = await paused('cashier');
+    await door.ask('anna', 'POST', `/api/v1/interruptions/${wait}/approve`, {});
+    await read(run.id);
+    const { page } = await tabOf('otto');
+    await page.keyboard.press('g');
+    await page.keyboard.press('d');
+    await page.getByRole('button', { name: 'Start an export' }).click();
+    await page.getByLabel('New folder').fill('from-the-console');
+    await page.keyboard.press('Control+Enter');
+    const files = page.getByRole('list', { name: /^Files of exp_/ });
+    await files.waitFor({ timeout: 30_000 });
+    const [download] = await Promise.all([page.waitForEvent('download'), files.getByRole('link').first().click()]);
+    expect(download.suggestedFilename()).toMatch(/^train-.*\.jsonl$/);
+    expect(await findingsOf(page)).toEqual([]);
+  });
+
+  test('two keys judge a trajectory, and the next one opens', async () => {
+    for (let n = 0; n < 2; n++) {
+      const { wait, run } = await paused('clerk');
+      await door.ask('anna', 'POST', `/api/v1/interruptions/${wait}/answer`, { value: 'first' });
+      await read(run.id);
+    }
+    const { page } = await tabOf('otto');
+    await page.goto('/data?tab=review');
+    const link = page.getByRole('region', { name: 'Judge' }).locator('.id a').first();
+    await link.waitFor();
+    const judged = (await link.getAttribute('href'))?.split('/').at(-1);
+    await page.getByText('Which account is meant?').first().waitFor();
+    await page.keyboard.press('4');
+    await page.keyboard.press('Enter');
+    await page.waitForURL((url) => url.searchParams.get('at') !== null && url.searchParams.get('at') !== judged);
+    const { json } = await door.ask('vera', 'GET', `/api/v1/runs/${judged}/rewards`);
+    expect(json).toMatchObject({ items: [{ reward: 0.75, actor: 'otto' }] });
+    expect(await findingsOf(page)).toEqual([]);
+  });
+
+  test('a session is read with its items, and leads to its runs', async () => {
+    const body = { agent: 'clerk', input: 'Remember me.', sessionId: 'talk' };
+    const { json } = await door.ask('otto', 'POST', '/api/v1/runs', body);
+    const run = await read(runView.parse(json).id);
+    await door.ask('anna', 'POST', `/api/v1/interruptions/${run.interruptions[0]}/answer`, { value: 'first' });
+    await read(run.id);
+    const { page } = await tabOf('vera');
+    await page.goto('/data?tab=sessions');
+    await page.getByRole('link', { name: 'talk', exact: true }).click();
+    await page.getByText('Remember me.').waitFor();
+    expect(await findingsOf(page)).toEqual([]);
+    await page.getByRole('link', { name: 'Its runs' }).click();
+    await page.waitForURL('**/runs?session=talk');
+  });
+
+  test('settings keep colours and single keys in this browser', async () => {
+    const { page } = await tabOf('vera');
+    await page.goto('/settings');
+    await page.getByLabel('dark').check();
+    await page.getByLabel('Single keys act').uncheck();
+    await page.reload();
+    expect(await page.getByLabel('dark').isChecked()).toBe(true);
+    expect(await page.evaluate('getComputedStyle(document.documentElement).colorScheme')).toBe('dark');
+    await page.keyboard.press('g');
+    await page.keyboard.press('i');
+    await page.getByRole('heading', { name: 'Settings' }).waitFor();
+    expect(new URL(page.url()).pathname).toBe('/settings');
+    expect(await findingsOf(page)).toEqual([]);
+  });
+
   test('an operator of the installation sees health, counts and workers', async () => {
     const { page } = await tabOf('adam');
     await page.keyboard.press('g');
@@ -367,6 +507,7 @@ describeBrowser('the console', () => {
     const { run, wait } = await paused('cashier');
     const { page } = await tabOf('anna', options);
     const places = ['/inbox', `/inbox/${wait}`, '/runs', `/runs/${run.id}`, '/tasks', '/agents', '/operations'];
+    places.push('/statistics', '/data', '/data?tab=review', '/data?tab=sessions', '/settings');
     for (const view of ['log', 'trajectory', 'cost', 'evidence']) places.push(`/runs/${run.id}?view=${view}&event=3`);
     for (const place of places) {
       await page.goto(place);

@@ -51,6 +51,11 @@ describeBrowser('pictures of the console', () => {
         tasks: '/tasks',
         agents: '/agents',
         operations: '/operations',
+        statistics: '/statistics',
+        data: '/data',
+        review: '/data?tab=review',
+        sessions: '/data?tab=sessions',
+        settings: '/settings',
         run: `/runs/${failed.id}`,
         paused: `/runs/${waiting.id}`,
         ...Object.fromEntries(

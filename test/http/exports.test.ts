@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { type ExportView, exportView } from '../../src/core/exports/export.js';
@@ -41,6 +41,8 @@ describeEachDatabase('exports over HTTP', (kind) => {
     expect(answer.headers.get('location')).toBe(`${PATH}s/${view.id}`);
     return view;
   };
+  const download = (id: string, path: string, actor: Actor = 'vera') =>
+    door.ask(actor, 'GET', `${PATH}s/${id}/file?path=${encodeURIComponent(path)}`);
   const read = async (id: string, actor: Actor = 'vera'): Promise<ExportView> =>
     exportView.parse((await door.ask(actor, 'GET', `${PATH}s/${id}`)).json);
   const ended = async ({ id }: ExportView, actor: Actor = 'vera'): Promise<ExportView> => {
@@ -93,6 +95,23 @@ describeEachDatabase('exports over HTTP', (kind) => {
     });
     const listed = pageOf(exportView).parse((await door.ask('vera', 'GET', `${PATH}s?limit=1`)).json);
     expect(listed.items.map(({ id }) => id)).toEqual([view.id]);
+  });
+
+  test('its files are downloaded byte for byte, and nothing else of the disk', async () => {
+    const view = await ended(await start({ to: { folder: 'down' } }));
+    for (const { path } of view.files) {
+      const answer = await download(view.id, path);
+      expect(answer.text).toBe(readFileSync(join(view.folder, path), 'utf8'));
+      expect(answer.headers.get('content-type')).toBe('application/octet-stream');
+      expect(answer.headers.get('content-disposition')).toBe(`attachment; filename*=UTF-8''${path.split('/').at(-1)}`);
+    }
+    const [first] = view.files;
+    for (const path of ['manifest.json', '../one/data/train-00000-of-00002.jsonl', `./${first?.path}`, '/etc/passwd'])
+      expectProblem(await download(view.id, path), 'export_file_unknown');
+    expectProblem(await download(view.id, first?.path ?? '', 'zoe'), 'export_unknown');
+    rmSync(join(view.folder, first?.path ?? ''));
+    symlinkSync('/etc/passwd', join(view.folder, first?.path ?? ''));
+    expectProblem(await download(view.id, first?.path ?? ''), 'export_file_unknown');
   });
 
   test('what is asked badly is refused by name, and nothing is started', async () => {

@@ -2,13 +2,14 @@ import { Agent } from '@openai/agents';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { decisionCheck, interruptionContext, interruptionCounts } from '../../src/core/interruptions/context.js';
+import { decidedMany } from '../../src/core/interruptions/decide-many.js';
 import { listedInterruption } from '../../src/core/interruptions/interruption.js';
 import { pageOf } from '../../src/core/operations/fields.js';
 import { type RunView, runView } from '../../src/core/runs/run.js';
 import { askHumanTool, defineAgent, defineTool } from '../../src/index.js';
 import { describeEachDatabase } from '../harness/database.js';
 import { call, say, scripted } from '../harness/script.js';
-import { type Actor, type Door, openDoor } from './door.js';
+import { type Actor, type Answer, type Door, openDoor } from './door.js';
 
 const lookUp = defineTool({
   name: 'look_up',
@@ -200,6 +201,41 @@ describeEachDatabase('what a person needs to decide, over HTTP', (kind) => {
     expect((await list('status=pending&voted=me', 'adam')).items).toEqual([]);
     const refused = await door.ask('anna', 'GET', '/api/v1/interruptions?kind=approval,other');
     expect(refused.json).toMatchObject({ code: 'invalid_request', errors: [{ pointer: '/query/kind/1' }] });
+  });
+
+  test('several are decided at once, each for itself and bound to what was read', async () => {
+    const many = async (actor: Actor, verdict: string, ids: readonly string[], digest?: string) => {
+      const items = await Promise.all(
+        ids.map(async (id) => {
+          const read = await door.ask('vera', 'GET', `/api/v1/interruptions/${id}`);
+          return { id, digest: digest ?? String(Object(read.json).digest) };
+        }),
+      );
+      return door.ask(actor, 'POST', '/api/v1/interruptions/decide', { verdict, items, message: 'Together.' });
+    };
+    const decided = (answer: Answer) =>
+      decidedMany.parse(answer.json).items.map((one) => one.error?.code ?? one.status);
+    const [first, second, third] = [await paused('cashier'), await paused('cashier'), await paused('cashier')];
+    const question = await paused('asker');
+    const ids = [first.wait, second.wait];
+    expect((await many('vera', 'approve', ids)).status).toBe(403);
+    expect(decided(await many('anna', 'approve', ids, 'sha256:other'))).toEqual(['digest_mismatch', 'digest_mismatch']);
+    expect(decided(await many('zoe', 'approve', ids))).toEqual(['interruption_unknown', 'interruption_unknown']);
+    expect(decided(await many('anna', 'approve', [...ids, question.wait, 'int_x', first.wait], undefined))).toEqual([
+      ...['pending', 'pending', 'verdict_not_allowed', 'interruption_unknown'],
+    ]);
+    expect(decided(await many('adam', 'approve', ids))).toEqual(['approved', 'approved']);
+    for (const { run } of [first, second]) expect(await read(run.id)).toMatchObject({ status: 'completed' });
+    expect(decided(await many('adam', 'reject', [...ids, third.wait]))).toEqual([
+      ...['decision_conflict', 'decision_conflict', 'rejected'],
+    ]);
+    const said = await door.ask('vera', 'GET', `/api/v1/interruptions/${third.wait}`);
+    expect(said.json).toMatchObject({ decisions: [{ actor: 'adam', message: 'Together.' }] });
+    for (const body of [
+      { verdict: 'answer', items: [] },
+      { verdict: 'approve', items: [{ id: first.wait }] },
+    ])
+      expect((await door.ask('anna', 'POST', '/api/v1/interruptions/decide', body)).status).toBe(400);
   });
 
   test('what waits is counted, and what the caller has approved already', async () => {

@@ -99,7 +99,7 @@ describeEachDatabase('two tenants', (kind) => {
     const run = { ids: [over.id] };
     samples = {
       startRun: { body: { agent: 'echo', input: 'mine' } },
-      ...{ countRuns: {}, getFamily: run, bulkRuns: { body: { action: 'cancel', ids: ['run_x'] } } },
+      ...{ searchRuns: {}, countRuns: {}, getFamily: run, bulkRuns: { body: { action: 'cancel', ids: ['run_x'] } } },
       ...{ listRuns: {}, getRun: run, getTrajectory: run, readTrajectory: run, deleteRun: run },
       cancelRun: { ids: [paused.id], body: {} },
       ...{ forkRun: { ...run, body: { at: 1 } }, retryRun: { ...run, body: {} }, replayRun: { ...run, body: {} } },
@@ -123,6 +123,7 @@ describeEachDatabase('two tenants', (kind) => {
       ...{ listTrajectories: {}, rewardRun: { ...run, body: { reward: 1 } }, listRewards: run },
       ...{ listInterruptions: {}, countInterruptions: {}, getInterruption: { ids: [interruption] } },
       getInterruptionContext: { ids: [interruption] },
+      decideMany: { body: { verdict: 'approve', items: [{ id: 'int_x', digest: 'sha256:x' }] } },
       checkApproval: { ids: [interruption], body: {} },
       ...{ approve: { ids: [interruption], body: {} }, reject: { ids: [interruption], body: {} } },
       answer: { ids: [interruption], body: { value: 'yes' } },
@@ -132,6 +133,9 @@ describeEachDatabase('two tenants', (kind) => {
       deleteSession: { ids: ['talk'] },
       emitEvent: { ids: ['paid'], body: { payload: 1 }, named: true },
       ...{ listSystemEvents: { query: '?limit=200' }, getStats: {} },
+      ...{ getQueue: {}, listErrors: {}, listBudgets: {} },
+      getSeries: { query: '?metric=runs&from=2026-11-01T00:00:00Z&to=2026-11-20T00:00:00Z' },
+      readExportFile: { ids: [exported], query: '?path=data/train-00000-of-00001.jsonl' },
       ...{ getLog: {}, getConsistency: { query: '?earlier=1&size=2' }, listLogEntries: {} },
       ...{ getAgent: { ids: ['echo'], named: true }, getDefinition: { ids: ['echo', definition] } },
       ...{ listAgents: {}, getHealth: {}, getOpenApi: {} },

@@ -5,6 +5,7 @@ import { WaitMark } from '../shared/status.js';
 import { Deadline, Time } from '../shared/time.js';
 import { lineOf } from '../text/exact.js';
 import { Text } from '../text/text.js';
+import { shortId } from '../text/words.js';
 
 export type Interruptions = Page<ListedInterruption>;
 
@@ -22,12 +23,22 @@ interface ListProps {
   readonly selected: string;
   /** The address that opens an item. */
   readonly open: (id: string) => string;
+  readonly checked: ReadonlySet<string>;
+  readonly check: (id: string) => void;
 }
 
-export const InboxList = ({ items, selected, open }: ListProps): JSX.Element => (
+export const InboxList = ({ items, selected, open, checked, check }: ListProps): JSX.Element => (
   <ul class="inbox-list">
     {items.map((item) => (
-      <li key={item.id}>
+      <li key={item.id} class={item.status === 'pending' ? 'can-check' : undefined}>
+        {item.status === 'pending' && (
+          <input
+            type="checkbox"
+            aria-label={`Select ${shortId(item.id)}`}
+            checked={checked.has(item.id)}
+            onChange={() => check(item.id)}
+          />
+        )}
         <a href={open(item.id)} aria-current={item.id === selected ? 'true' : undefined}>
           <span class="row">
             <WaitMark of={item} />

@@ -1,18 +1,56 @@
 import type { JSX } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
+import type { InterruptionCounts } from '../../core/interruptions/context.js';
 import type { ListedInterruption } from '../../core/interruptions/interruption.js';
 import { go, param, params, paramsOf, setParams } from '../address.js';
 import { useAnswer } from '../api/query.js';
 import { useKeys } from '../keys.js';
 import { Unanswered } from '../shared/unanswered.js';
+import { countText } from '../text/words.js';
+import { DecideMany } from './decide-many.js';
 import { Item } from './item.js';
 import { InboxList, type Interruptions } from './list.js';
 
 const SHOWN = 200;
 /** What a person settles. */
 const FOR_PEOPLE = 'approval,question,budget';
-const STATUSES = ['pending', 'approved', 'rejected', 'answered', 'expired', 'cancelled'] as const;
+const SETTLED = ['approved', 'rejected', 'answered', 'expired', 'cancelled'] as const;
 const KINDS = ['approval', 'question', 'budget', 'timer', 'event', 'child_run'] as const;
+
+/** Waiting: for anyone. Mine: I have approved, and others still must. Decided: it is settled. */
+const TABS = {
+  waiting: { status: '', voted: '' },
+  mine: { status: '', voted: 'me' },
+  decided: { status: 'approved', voted: '' },
+} as const;
+type Tab = keyof typeof TABS;
+
+const tabNow = (): Tab => (param('status') !== '' ? 'decided' : param('voted') !== '' ? 'mine' : 'waiting');
+
+function Tabs(): JSX.Element {
+  const { data } = useAnswer<InterruptionCounts>({ path: 'interruptions/counts', every: 2000 });
+  const counts: { readonly [T in Tab]?: number | undefined } = { waiting: data?.pending, mine: data?.mine };
+  const open = (tab: Tab): void => {
+    const { status, voted } = TABS[tab];
+    const kept = new URLSearchParams(params.value);
+    for (const [name, value] of [
+      ['status', status],
+      ['voted', voted],
+    ] as const)
+      if (value === '') kept.delete(name);
+      else kept.set(name, value);
+    go(`/inbox${kept.size === 0 ? '' : `?${kept}`}`, { replace: true });
+  };
+  return (
+    <nav class="tabs" aria-label="Which">
+      {(Object.keys(TABS) as Tab[]).map((tab) => (
+        <button key={tab} type="button" aria-pressed={tab === tabNow()} onClick={() => open(tab)}>
+          {tab} {counts[tab] !== undefined && <span class="faint">{countText(counts[tab])}</span>}
+        </button>
+      ))}
+    </nav>
+  );
+}
 
 function Filters(): JSX.Element {
   const select = (name: string, label: string, values: readonly string[], first: string): JSX.Element => (
@@ -39,10 +77,9 @@ function Filters(): JSX.Element {
   );
   return (
     <div class="filters">
-      {select('status', 'Status', STATUSES.slice(1), 'waiting')}
+      {tabNow() === 'decided' && select('status', 'Status', SETTLED, 'approved')}
       {select('kind', 'Kind', KINDS, 'for people')}
       {select('order', 'Order', ['age', 'newest', 'deadline'], 'in order')}
-      {select('voted', 'Whose', ['me'], 'all')}
       {field('agent', 'Agent')}
       {field('tool', 'Tool')}
     </div>
@@ -102,6 +139,12 @@ export function Page({ id }: { readonly id: string }): JSX.Element {
   useEffect(() => {
     if (id === '' && wide && first !== undefined) go(addressOf(first), { replace: true });
   }, [id, first]);
+  const [checked, setChecked] = useState<ReadonlySet<string>>(new Set());
+  const check = (one: string): void => {
+    const changed = new Set(checked);
+    if (!changed.delete(one)) changed.add(one);
+    setChecked(changed);
+  };
   const step = (by: number): void => {
     const next = items[Math.min(items.length - 1, Math.max(0, at + by))];
     if (next !== undefined) go(addressOf(next.id), { replace: true });
@@ -110,6 +153,7 @@ export function Page({ id }: { readonly id: string }): JSX.Element {
     { key: 'j', says: 'Next', act: () => step(1) },
     { key: 'k', says: 'Previous', act: () => step(-1) },
     { key: 'n', says: 'Next without deciding', act: () => step(1) },
+    { key: 'x', says: 'Select it, to decide several', act: () => id !== '' && check(id) },
   ]);
   const others = items.filter((item) => item.id !== id);
   const next = items[at + 1] ?? others[0];
@@ -117,13 +161,15 @@ export function Page({ id }: { readonly id: string }): JSX.Element {
     <div class={`inbox ${id === '' ? 'at-list' : 'at-item'}`}>
       <h1 class="unseen">Inbox</h1>
       <section class="inbox-side" aria-label="Waiting">
+        <Tabs />
         <Filters />
         {answer.data === undefined && <Unanswered answer={answer} />}
         {answer.data !== undefined && items.length === 0 && <Empty />}
-        <InboxList items={items} selected={id} open={addressOf} />
+        <InboxList items={items} selected={id} open={addressOf} checked={checked} check={check} />
         {answer.data?.nextCursor != null && (
           <p class="note">The first {items.length} are shown. A filter narrows the list.</p>
         )}
+        <DecideMany items={items.filter((item) => checked.has(item.id))} clear={() => setChecked(new Set())} />
       </section>
       {id !== '' && (
         <Item

@@ -1,14 +1,11 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
 import type { Health } from '../../core/ops/health.js';
 import type { Stats } from '../../core/ops/stats.js';
 import type { Page as PageOf } from '../../core/page.js';
 import type { WorkerView } from '../../core/queue/worker.js';
-import type { RunCounts } from '../../core/runs/run-counts.js';
 import { ask } from '../api/ask.js';
 import { readAgain, useAnswer } from '../api/query.js';
 import { may } from '../session.js';
-import { Id } from '../shared/id.js';
 import { Table } from '../shared/table.js';
 import { Time } from '../shared/time.js';
 import { Trouble } from '../shared/trouble.js';
@@ -16,6 +13,9 @@ import { Unanswered } from '../shared/unanswered.js';
 import { useWork } from '../shared/work.js';
 import { Text } from '../text/text.js';
 import { countText, usdText } from '../text/words.js';
+import { Errors } from './errors.js';
+import { Money } from './money.js';
+import { Queue } from './queue.js';
 
 const TONES = { pass: 'done', warn: 'waiting', fail: 'failed' } as const;
 
@@ -26,7 +26,9 @@ export function Page(): JSX.Element {
       <h1>Operations</h1>
       <HealthLine />
       <Numbers />
+      <Queue />
       <Errors />
+      <Money />
       {may('listWorkers') ? (
         <Workers />
       ) : (
@@ -101,34 +103,6 @@ function Numbers(): JSX.Element | null {
             </a>
           </li>
         )}
-      </ul>
-    </section>
-  );
-}
-
-const HOUR_MS = 3_600_000;
-
-/** What runs of the last hour failed with, each with the newest example. */
-function Errors(): JSX.Element | null {
-  const [from] = useState(() => new Date(Date.now() - HOUR_MS).toISOString());
-  const { data } = useAnswer<RunCounts>({ path: 'runs/counts', query: { from, status: 'failed' }, every: 5000 });
-  if (data === undefined) return null;
-  return (
-    <section>
-      <h2>Errors of runs made within the last hour</h2>
-      {data.byError.length === 0 && <p class="note">No run of the last hour has failed.</p>}
-      <ul>
-        {data.byError.map(({ name, count, runId, lastAt }) => (
-          <li key={name} class="row wrap">
-            <a href={`/runs?status=failed&error=${name}&from=${from}`}>
-              <code>{name}</code> × {countText(count)}
-            </a>
-            <span class="faint">
-              the newest <Time at={lastAt} />
-            </span>
-            <Id id={runId} href={`/runs/${runId}`} />
-          </li>
-        ))}
       </ul>
     </section>
   );

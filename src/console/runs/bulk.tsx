@@ -1,8 +1,8 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Page } from '../../core/page.js';
-import type { ListedRun } from '../../core/runs/run.js';
 import type { BulkResult } from '../../core/runs/run-counts.js';
+import type { RunRowView } from '../../core/runs/run-rows.js';
 import { ask } from '../api/ask.js';
 import { readAgain } from '../api/query.js';
 import { may } from '../session.js';
@@ -23,7 +23,7 @@ type Refused = BulkResult['items'][number];
 interface BulkProps {
   readonly selected: ReadonlySet<string>;
   readonly select: (ids: ReadonlySet<string>) => void;
-  /** What narrows the list. */
+  /** What narrows the list, with the text. */
   readonly filter: { readonly [name: string]: string };
 }
 
@@ -32,7 +32,7 @@ async function matching(filter: BulkProps['filter']): Promise<ReadonlySet<string
   const ids = new Set<string>();
   for (let cursor: string | null = ''; cursor !== null && ids.size < MATCHING_MOST; ) {
     const query: Record<string, string | number> = { ...filter, limit: 200, ...(cursor === '' ? {} : { cursor }) };
-    const page: Page<ListedRun> = await ask<Page<ListedRun>>('runs', { query });
+    const page: Page<RunRowView> = await ask<Page<RunRowView>>('runs/rows', { query });
     for (const { id } of page.items) ids.add(id);
     cursor = page.nextCursor;
   }

@@ -1,8 +1,9 @@
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import type { Page as PageOf } from '../../core/page.js';
-import type { ListedRun, RunStatus } from '../../core/runs/run.js';
+import type { RunStatus } from '../../core/runs/run.js';
 import type { RunCounts } from '../../core/runs/run-counts.js';
+import type { RunRowView } from '../../core/runs/run-rows.js';
 import { go, param, paramsOf, setParams } from '../address.js';
 import { useAnswer } from '../api/query.js';
 import { useKeys } from '../keys.js';
@@ -10,7 +11,6 @@ import { RUN_STATUSES, RunMark } from '../shared/status.js';
 import { Table } from '../shared/table.js';
 import { Time } from '../shared/time.js';
 import { Unanswered } from '../shared/unanswered.js';
-import { lineOf } from '../text/exact.js';
 import { Text } from '../text/text.js';
 import { countText, durationText, shortId, usdText } from '../text/words.js';
 import { Bulk } from './bulk.js';
@@ -34,11 +34,11 @@ const COLUMNS = {
   Started: 'text',
 } as const;
 
-const lasted = ({ createdAt, completedAt }: ListedRun): string =>
+const lasted = ({ createdAt, completedAt }: RunRowView): string =>
   completedAt === null ? '' : durationText(Date.parse(completedAt) - Date.parse(createdAt));
 
 interface RowProps {
-  readonly run: ListedRun;
+  readonly run: RunRowView;
   /** Whether the keys are at this row. */
   readonly isAt: boolean;
   readonly isSelected: boolean;
@@ -52,10 +52,17 @@ const Row = ({ run, isAt, isSelected, select }: RowProps): JSX.Element => (
     </td>
     <td>
       <RunMark status={run.status} />
-      {run.error !== null && (
+      {run.errorCode !== null && (
         <code class="faint">
-          <Text text={run.error.code} />
+          <Text text={run.errorCode} />
         </code>
+      )}
+      {run.waitingFor !== null && (
+        <span class="faint">
+          {' '}
+          {run.waitingFor.kind.replace('_', ' ')}
+          {run.waitingFor.count > 1 && ` × ${run.waitingFor.count}`} <Time at={run.waitingFor.oldestAt} />
+        </span>
       )}
     </td>
     <td>
@@ -68,11 +75,11 @@ const Row = ({ run, isAt, isSelected, select }: RowProps): JSX.Element => (
     </td>
     <td class="wide">
       <span class="line">
-        <Text text={lineOf(run.input, 200)} kind="prose" />
+        <Text text={run.inputPreview} kind="prose" />
       </span>
     </td>
     <td class="number">{run.turns}</td>
-    <td class="number">{countText(run.usage.totalTokens)}</td>
+    <td class="number">{countText(run.totalTokens)}</td>
     <td class="number" title={usdText(run.costUsd)}>
       {usdText(run.costUsd, 4)}
     </td>
@@ -115,9 +122,18 @@ function Filters({ counts }: { readonly counts: RunCounts | undefined }): JSX.El
         ))}
       </div>
       <input
+        id="text-filter"
+        aria-label="Text of the input, or id"
+        placeholder="Text or id  /"
+        type="search"
+        value={param('q')}
+        spellcheck={false}
+        onChange={(event) => setParams({ q: event.currentTarget.value.trim(), cursor: '' })}
+      />
+      <input
         id="agent-filter"
         aria-label="Agent"
-        placeholder="Agent  /"
+        placeholder="Agent"
         value={param('agent')}
         spellcheck={false}
         onChange={(event) => setParams({ agent: event.currentTarget.value.trim(), cursor: '' })}
@@ -165,9 +181,11 @@ function withoutStatus({ status: _status, ...filter }: { readonly [name: string]
 export function Page(): JSX.Element {
   const cursor = param('cursor');
   const filter = paramsOf(FILTERS);
-  const answer = useAnswer<PageOf<ListedRun>>({
-    path: 'runs',
-    query: { ...filter, limit: LIMIT, ...(cursor === '' ? {} : { cursor }) },
+  const wanted = param('q');
+  const narrowed: { readonly [name: string]: string } = wanted === '' ? filter : { ...filter, q: wanted };
+  const answer = useAnswer<PageOf<RunRowView>>({
+    path: 'runs/rows',
+    query: { ...filter, q: wanted, limit: LIMIT, ...(cursor === '' ? {} : { cursor }) },
     every: cursor === '' ? 2000 : 5000,
   });
   const counts = useAnswer<RunCounts>({ path: 'runs/counts', query: withoutStatus(filter), every: 5000 });
@@ -178,7 +196,7 @@ export function Page(): JSX.Element {
     if (!next.delete(id)) next.add(id);
     setSelected(next);
   };
-  const what = JSON.stringify([filter, cursor]);
+  const what = JSON.stringify([filter, wanted, cursor]);
   const top = useRef({ what: '', createdAt: '' });
   const all = answer.data?.items ?? [];
   if (answer.data !== undefined && top.current.what !== what)
@@ -197,7 +215,7 @@ export function Page(): JSX.Element {
     { key: 'Enter', says: 'Open the run', act: () => items[at] !== undefined && go(`/runs/${items[at].id}`) },
     { key: 'x', says: 'Select the run', act: () => items[at] !== undefined && toggle(items[at].id) },
     { key: '.', says: 'Show new runs', act: bring },
-    { key: '/', says: 'Filter', act: () => document.getElementById('agent-filter')?.focus() },
+    { key: '/', says: 'Filter', act: () => document.getElementById('text-filter')?.focus() },
   ]);
   return (
     <div class="page">
@@ -212,7 +230,7 @@ export function Page(): JSX.Element {
           </button>
         </p>
       )}
-      {answer.data !== undefined && items.length === 0 && fresh === 0 && <Empty filtered={Object.keys(filter)} />}
+      {answer.data !== undefined && items.length === 0 && fresh === 0 && <Empty filtered={Object.keys(narrowed)} />}
       {items.length > 0 && (
         <Table name="Runs" columns={COLUMNS}>
           {items.map((run, place) => (
@@ -226,7 +244,7 @@ export function Page(): JSX.Element {
           ))}
         </Table>
       )}
-      <Bulk selected={selected} select={setSelected} filter={filter} />
+      <Bulk selected={selected} select={setSelected} filter={narrowed} />
       <p class="row">
         {cursor !== '' && (
           <button type="button" onClick={() => setParams({ cursor: '' })}>

@@ -62,6 +62,12 @@ export const ERASURE_ERRORS = {
 /** Errors of exports, and of the stores that they go to. */
 export const EXPORT_ERRORS = {
   export_unknown: row(404, 'stop', 'No such export', 'Check the id; `holdfast exports` lists the exports.'),
+  export_file_unknown: row(
+    404,
+    'stop',
+    'No such file of the export here',
+    'Take a path of `files` of the export. Files in an object store, or on the disk of another server, are read there.',
+  ),
   export_over: row(409, 'stop', 'The export is over', 'Read it: it says how it ended.'),
   export_exists: row(
     409,

@@ -37,6 +37,18 @@ export const EXPORT_OPERATIONS = {
     errors: ['export_unknown'],
     args: ({ path }, { caller }) => [path.id, caller],
   }),
+  readExportFile: operation({
+    method: 'GET',
+    path: '/api/v1/trajectories/exports/{id}/file',
+    summary: 'Download a file of an export that is on the disk of this server.',
+    access: { tenant: 'viewer' },
+    pathParams: idPath,
+    query: z.strictObject({ path: z.string().min(1).max(1000).describe('`path` of one of the files.') }),
+    media: 'application/octet-stream',
+    response: z.string(),
+    errors: ['export_unknown', 'export_file_unknown'],
+    args: ({ path, query }, { caller }) => [path.id, query.path, caller],
+  }),
   cancelExport: operation({
     method: 'POST',
     path: '/api/v1/trajectories/exports/{id}/cancel',

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ErrorCode } from '../errors/errors.js';
 import { decisionCheck, interruptionContext, interruptionCounts } from '../interruptions/context.js';
+import { decidedMany, decideMany } from '../interruptions/decide-many.js';
 import {
   answerBody,
   approveBody,
@@ -82,6 +83,19 @@ export const INTERRUPTION_OPERATIONS = {
     response: interruptionCounts,
     errors: [],
     args: (_input, { caller }) => [caller],
+  }),
+  decideMany: operation({
+    method: 'POST',
+    path: '/api/v1/interruptions/decide',
+    summary: 'Approve or reject several calls, each bound to what was read; each is answered for itself.',
+    description:
+      'Approvals of calls alone: what may have happened, questions and budgets are decided by themselves, and so are edits.',
+    access: { tenant: 'approver' },
+    body: decideMany,
+    response: decidedMany,
+    errors: [],
+    audited: true,
+    args: ({ body }, { caller, signal }) => [body, caller, { signal }],
   }),
   getInterruption: operation({
     method: 'GET',

@@ -42,7 +42,7 @@ interface Description {
   /** Where what was made is read: a path with the id of the answer. */
   readonly location?: `/api/v1/${string}/{id}`;
   /** The media type of success. Default `application/json`. */
-  readonly media?: 'application/x-ndjson' | 'text/plain';
+  readonly media?: 'application/x-ndjson' | 'application/octet-stream' | 'text/plain';
   /** Another media type of success, for clients that ask for it. */
   readonly streams?: 'text/event-stream';
   /** What the operation may throw; what every operation may throw is not repeated. */

@@ -8,6 +8,7 @@ import { replayReport, replayRequest } from '../replay/replay.js';
 import { subjectName } from '../retention/erasure.js';
 import { listedRun, runStatus, runView, startRun } from '../runs/run.js';
 import { bulkRequest, bulkResult, runCounts, runFamily } from '../runs/run-counts.js';
+import { runRow, searchText } from '../runs/run-rows.js';
 import { idPath, idText, optionalKey, pageOf, pageQuery } from './fields.js';
 import { operation } from './operation.js';
 import { trajectoryAt } from './trajectories.js';
@@ -90,6 +91,26 @@ export const RUN_OPERATIONS = {
     errors: [],
     args: ({ query: { limit, cursor, ...filter } }, { caller }) => [
       { limit, ...(cursor === undefined ? {} : { cursor }), ...runFilterIn(filter) },
+      caller,
+    ],
+  }),
+  searchRuns: operation({
+    method: 'GET',
+    path: '/api/v1/runs/rows',
+    summary: 'List runs in short, newest first, also by a text.',
+    description:
+      'A search by text looks at the newest 10,000 runs that fit the rest; `nextCursor` goes on behind them, also after a page without an item.',
+    access: { tenant: 'viewer' },
+    query: z.strictObject({ ...pageQuery, ...RUN_FILTER, q: searchText.exactOptional() }),
+    response: pageOf(runRow),
+    errors: [],
+    args: ({ query: { limit, cursor, q, ...filter } }, { caller }) => [
+      {
+        limit,
+        ...(cursor === undefined ? {} : { cursor }),
+        ...(q === undefined ? {} : { text: q }),
+        ...runFilterIn(filter),
+      },
       caller,
     ],
   }),

@@ -6,6 +6,7 @@ import { EXPORT_OPERATIONS } from './exports.js';
 import { INTERRUPTION_OPERATIONS, STANDING_DECISION_OPERATIONS } from './interruptions.js';
 import { LOG_OPERATIONS } from './log.js';
 import type { Operation } from './operation.js';
+import { OVERVIEW_OPERATIONS } from './overview.js';
 import { RUN_OPERATIONS } from './runs.js';
 import { SESSION_OPERATIONS } from './sessions.js';
 import { SYSTEM_OPERATIONS } from './system.js';
@@ -32,6 +33,7 @@ export const OPERATIONS = {
   ...SYSTEM_EVENT_OPERATIONS,
   ...WORKER_OPERATIONS,
   ...SET_ASIDE_OPERATIONS,
+  ...OVERVIEW_OPERATIONS,
   ...SYSTEM_OPERATIONS,
 } as const satisfies { readonly [name: string]: Operation };
 

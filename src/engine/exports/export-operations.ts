@@ -12,6 +12,7 @@ import {
 import { fieldErrorsOf, invalidRequest } from '../../core/field-errors.js';
 import type { Page } from '../../core/page.js';
 import { exportFolder, type Whose } from '../../datasets/export-folder.js';
+import { type ExportedFile, openExported } from '../../datasets/read-export.js';
 import { countGone } from '../../storage/exports/exported-runs.js';
 import {
   askToCancel,
@@ -76,6 +77,22 @@ export async function listExports(
     page.rows.map(({ id }) => id),
   );
   return { items: page.rows.map((row) => exportViewOf(row, gone.get(row.id))), nextCursor: cursorAfter(page) };
+}
+
+/** A file that the export says it has, from the disk of this process. */
+export async function readExportFile(
+  context: EngineContext,
+  id: string,
+  path: string,
+  caller: Caller,
+): Promise<ExportedFile> {
+  const row = await known(context, id, caller);
+  const listed = exportViewOf(row).files.find((file) => file.path === path);
+  const isElsewhere = row.folder.startsWith('s3://');
+  const file = listed && !isElsewhere ? await openExported(context.stepContext.exportDir, row.folder, listed) : null;
+  if (file !== null) return file;
+  const where = isElsewhere ? ` The export is at ${row.folder}.` : '';
+  throw new HoldfastError('export_file_unknown', `There is no file ${JSON.stringify(path)} of ${id} here.${where}`);
 }
 
 /** Asks an export to stop; it does so within a page of runs. Repeating it is no error. */

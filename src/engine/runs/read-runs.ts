@@ -23,7 +23,7 @@ import type { DeltaFeed } from '../streaming/delta-feed.js';
 const SHOWN_CHARS = 1000;
 
 /** A row of a list whose long columns hold JSON: those that are cut become a JSON text, the beginning of what they say. */
-function withPreviews<Column extends string, Row extends LongRow<Column>>(
+export function withPreviews<Column extends string, Row extends LongRow<Column>>(
   row: Row,
   columns: readonly Column[],
   whole: string,

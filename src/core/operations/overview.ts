@@ -1,0 +1,68 @@
+import { z } from 'zod';
+import { budgetList, errorGroups, queueOverview, SERIES, SERIES_NAMES, statsSeries } from '../ops/overview.js';
+import { operation } from './operation.js';
+
+const time = z.iso.datetime({ offset: true });
+const range = {
+  from: time.exactOptional().describe('Unset: a day ago.'),
+  to: time.exactOptional().describe('Unset: now.'),
+};
+
+type Asked = z.output<z.ZodObject<typeof range>>;
+
+const rangeIn = ({ from, to }: Asked) => ({
+  ...(from === undefined ? {} : { from: new Date(from) }),
+  ...(to === undefined ? {} : { to: new Date(to) }),
+});
+
+const metrics = SERIES_NAMES.map((name) => `\`${name}\`: ${SERIES[name]}.`).join(' ');
+
+export const OVERVIEW_OPERATIONS = {
+  getQueue: operation({
+    method: 'GET',
+    path: '/api/v1/queue',
+    summary: 'Count the runs that are queued and at work, by agent and by session, with the limits that hold for them.',
+    access: { tenant: 'viewer' },
+    response: queueOverview,
+    errors: [],
+    args: (_input, { caller }) => [caller],
+  }),
+  listErrors: operation({
+    method: 'GET',
+    path: '/api/v1/errors',
+    summary: 'Group what runs failed with by its code.',
+    access: { tenant: 'viewer' },
+    query: z.strictObject(range),
+    response: errorGroups,
+    errors: [],
+    args: ({ query }, { caller }) => [rangeIn(query), caller],
+  }),
+  listBudgets: operation({
+    method: 'GET',
+    path: '/api/v1/budgets',
+    summary: 'List the budgets that hold for agents and for the tenant, with what is spent of each.',
+    access: { tenant: 'viewer' },
+    response: budgetList,
+    errors: [],
+    args: (_input, { caller }) => [caller],
+  }),
+  getSeries: operation({
+    method: 'GET',
+    path: '/api/v1/stats/series',
+    summary: 'Count or measure something for each hour or day.',
+    description: metrics,
+    access: { tenant: 'viewer' },
+    query: z.strictObject({
+      metric: z.enum(SERIES_NAMES),
+      step: z.enum(['hour', 'day']).default('day'),
+      from: time.describe('The first point holds this time. At most 366 points.'),
+      to: range.to,
+    }),
+    response: statsSeries,
+    errors: [],
+    args: ({ query: { metric, step, ...times } }, { caller }) => [
+      { metric, step, ...rangeIn(times), from: new Date(times.from) },
+      caller,
+    ],
+  }),
+};
