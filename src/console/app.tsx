@@ -48,6 +48,11 @@ const LINKS = [
 ] as const;
 
 function Head({ waiting }: { readonly waiting: number | null }): JSX.Element {
+  const at = path.value;
+  // On a phone the links scroll sideways.
+  useEffect(() => {
+    document.querySelector('.head nav [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
+  }, [at]);
   return (
     <header class="head">
       <a class="brand" href="/inbox">

@@ -112,7 +112,7 @@ function Judge({ of, done }: { readonly of: TrajectorySummary; readonly done: ()
       {error !== null && <Trouble error={error} />}
       <Story events={events} said={null} select={(seq) => open(`/runs/${runId}?event=${seq}`, '_blank', 'noopener')} />
       <form
-        class="card verbs"
+        class="card judge-verbs"
         onSubmit={(event) => {
           event.preventDefault();
           send();

@@ -27,7 +27,8 @@ const HEIGHT = 120;
 const ORDER = ['running', 'done', 'waiting', 'unknown', 'failed', 'quiet'] as const;
 
 /** A series as a picture, and as a table for those who read. */
-export function Chart({ name, labels, lines, kind, text, tones = {} }: ChartProps): JSX.Element {
+export function Chart({ name, labels, lines: all, kind, text, tones = {} }: ChartProps): JSX.Element {
+  const lines = all.filter(({ total }) => total !== 0);
   const [asTable, setAsTable] = useState(false);
   const id = useId();
   const toneOf = (key: string, at: number): string => tones[key] ?? ORDER[at % ORDER.length] ?? 'quiet';
