@@ -5,7 +5,7 @@ import { shortId } from '../../src/console/text/words.js';
 import { type RunView, runView } from '../../src/core/runs/run.js';
 import { describeBrowser, openBrowser, openTab, signIn, type Tab, type TabOptions } from '../harness/browser.js';
 import { type Actor, type Door, openDoor, TOKENS } from '../http/door.js';
-import { CONSOLE_AGENTS } from './agents.js';
+import { CONSOLE_AGENTS, HOSTILE } from './agents.js';
 import { findingsOf } from './axe.js';
 
 /** Where the letters after a character that reverses the text are drawn, from the first to the last. */
@@ -328,6 +328,31 @@ describeBrowser('the console', () => {
       await page.goto(`/runs/${run.id}?view=${view}&event=5`);
       await page.getByRole('complementary').waitFor();
       expect(await page.locator('main img, main script, main style, main iframe').count()).toBe(0);
+    }
+  });
+
+  test('hostile texts are text on every other page, too', async () => {
+    const { json } = await door.ask('otto', 'POST', '/api/v1/runs', {
+      ...{ agent: 'hostile', input: HOSTILE, sessionId: '"><img/src=x/onerror=alert(1)>' },
+    });
+    const { id, interruptions } = await read(runView.parse(json).id);
+    await door.ask('anna', 'POST', `/api/v1/interruptions/${interruptions[0]}/approve`, { message: HOSTILE });
+    await door.ask('otto', 'POST', `/api/v1/runs/${id}/fork`, { at: 1 });
+    expect((await read(id)).status).toBe('completed');
+    const { page } = await tabOf('adam');
+    const places = {
+      ...{ '/runs': '<img src=x onerror=alert(1)>', '/runs?q=onerror': 'onerror=alert(1)' },
+      [`/runs/${id}?view=log&q=onerror`]: 'onerror=alert(1)',
+      [`/inbox/${interruptions[0]}?status=approved`]: 'onerror=alert(1)',
+      ...{ '/data?tab=sessions': '<img/src=x/onerror=alert(1)>', [`/data?tab=review&at=${id}`]: 'onerror=alert(1)' },
+      [`/sessions/${encodeURIComponent('"><img/src=x/onerror=alert(1)>')}`]: 'onerror=alert(1)',
+      ...{ '/statistics': 'Runs by agent', '/operations': 'Queue', '/agents/hostile': 'refund' },
+    };
+    for (const [place, text] of Object.entries(places)) {
+      await page.goto(place);
+      await page.locator('main').getByText(text).first().waitFor();
+      expect(await page.locator('main img, main script, main style, main iframe, main base').count(), place).toBe(0);
+      expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), place).toBeLessThanOrEqual(0);
     }
   });
 
