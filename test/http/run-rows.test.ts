@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { runRow } from '../../src/core/interruptions/run-rows.js';
 import { pageOf } from '../../src/core/operations/fields.js';
 import { type RunView, runView } from '../../src/core/runs/run.js';
-import { runRow } from '../../src/core/runs/run-rows.js';
 import { CONSOLE_AGENTS } from '../console/agents.js';
 import { describeEachDatabase } from '../harness/database.js';
 import { type Actor, type Door, expectProblem, openDoor } from './door.js';

@@ -1,8 +1,8 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import type { RunRowView } from '../../core/interruptions/run-rows.js';
 import type { Page } from '../../core/page.js';
 import type { BulkResult } from '../../core/runs/run-counts.js';
-import type { RunRowView } from '../../core/runs/run-rows.js';
 import { ask } from '../api/ask.js';
 import { readAgain } from '../api/query.js';
 import { may } from '../session.js';

@@ -1,9 +1,9 @@
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
+import type { RunRowView } from '../../core/interruptions/run-rows.js';
 import type { Page as PageOf } from '../../core/page.js';
 import type { RunStatus } from '../../core/runs/run.js';
 import type { RunCounts } from '../../core/runs/run-counts.js';
-import type { RunRowView } from '../../core/runs/run-rows.js';
 import { go, param, paramsOf, setParams } from '../address.js';
 import { useAnswer } from '../api/query.js';
 import { useKeys } from '../keys.js';

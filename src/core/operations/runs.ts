@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { sessionId } from '../agents/session.js';
 import type { ErrorCode } from '../errors/errors.js';
+import { runRow, searchText } from '../interruptions/run-rows.js';
 import { nameText } from '../json.js';
 import { readRun } from '../queue/queue-wait.js';
 import { forkRun, retryRun } from '../replay/fork.js';
@@ -8,7 +9,6 @@ import { replayReport, replayRequest } from '../replay/replay.js';
 import { subjectName } from '../retention/erasure.js';
 import { listedRun, runStatus, runView, startRun } from '../runs/run.js';
 import { bulkRequest, bulkResult, runCounts, runFamily } from '../runs/run-counts.js';
-import { runRow, searchText } from '../runs/run-rows.js';
 import { idPath, idText, optionalKey, pageOf, pageQuery } from './fields.js';
 import { operation } from './operation.js';
 import { trajectoryAt } from './trajectories.js';

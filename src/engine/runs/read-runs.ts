@@ -1,3 +1,4 @@
+import type { Knex } from 'knex';
 import { z } from 'zod';
 import type { Caller } from '../../core/caller.js';
 import { HoldfastError } from '../../core/errors/errors.js';
@@ -13,7 +14,7 @@ import { shownOf } from '../../storage/integrity/shown-rows.js';
 import { readEvents } from '../../storage/log/read-events.js';
 import { forgetDeaths, workSetAside } from '../../storage/queue/work-notes.js';
 import { type Cut, PREVIEW_BYTES } from '../../storage/runs/page-rows.js';
-import { cursorAfter, listRunRows, type RunFilter } from '../../storage/runs/run-list.js';
+import { cursorAfter, type ListedRunRow, listRunRows, type RunFilter } from '../../storage/runs/run-list.js';
 import { findRun, findStatus } from '../../storage/runs/runs.js';
 import type { EngineContext } from '../engine-context.js';
 import type { Watch } from '../log/changes.js';
@@ -23,7 +24,7 @@ import type { DeltaFeed } from '../streaming/delta-feed.js';
 const SHOWN_CHARS = 1000;
 
 /** A row of a list whose long columns hold JSON: those that are cut become a JSON text, the beginning of what they say. */
-export function withPreviews<Column extends string, Row extends LongRow<Column>>(
+function withPreviews<Column extends string, Row extends LongRow<Column>>(
   row: Row,
   columns: readonly Column[],
   whole: string,
@@ -106,16 +107,20 @@ export async function listRuns(
   filter: ListFilter & PageOf,
   caller: Caller,
 ): Promise<Page<ListedRun>> {
-  const { page, seen } = await atOneMoment(context.stepContext.knex, async (trx) => {
+  return atOneMoment(context.stepContext.knex, async (trx) => {
     const page = await listRunRows(trx, { ...filter, tenant: caller.tenant });
-    return { page, seen: await shownOf(trx, page.rows, 'short') };
+    return { items: await listedOf(trx, page.rows), nextCursor: cursorAfter(page) };
   });
-  const items = page.rows.map((row) => {
+}
+
+/** Rows of a list as they are shown, with what of each is not what its log says. */
+export async function listedOf(trx: Knex.Transaction, rows: readonly ListedRunRow[]): Promise<ListedRun[]> {
+  const seen = await shownOf(trx, rows, 'short');
+  return rows.map((row) => {
     const { row: shown, cut } = withPreviews(row, ['input', 'output'], `/api/v1/runs/${encodeURIComponent(row.id)}`);
     const { pending = [], integrity = [] } = seen.get(row.id) ?? {};
     return { ...shownRun(shown, pending, integrity), cut };
   });
-  return { items, nextCursor: cursorAfter(page) };
 }
 
 interface StreamOptions {

@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { integrity } from '../integrity/integrity.js';
-import { INTERRUPTION_KINDS } from '../interruptions/interruption.js';
 import { usdText } from '../money.js';
-import { runStatus } from './run.js';
+import { runStatus, runView } from '../runs/run.js';
+import { INTERRUPTION_KINDS } from './interruption.js';
 
 /** Runs that a search by text looks at; the newest ones that fit the rest. */
 export const SEARCHED_MOST = 10_000;
@@ -42,7 +41,7 @@ export const runRow = z
     forkedFrom: z.object({ runId: z.string(), seq: z.int() }).nullable(),
     createdAt: z.iso.datetime(),
     completedAt: z.iso.datetime().nullable(),
-    integrity,
+    integrity: runView.shape.integrity,
   })
   .meta({ id: 'RunRow' });
 export type RunRowView = z.infer<typeof runRow>;

@@ -1,8 +1,8 @@
 import type { Knex } from 'knex';
 import type { InterruptionView } from '../../core/interruptions/interruption.js';
-import { SEARCHED_MOST } from '../../core/runs/run-rows.js';
-import { type PageRows, PREVIEW_BYTES } from './page-rows.js';
-import { LISTED_RUN_BYTES, listedRunColumns } from './run-columns.js';
+import { SEARCHED_MOST } from '../../core/interruptions/run-rows.js';
+import { type PageRows, PREVIEW_BYTES } from '../runs/page-rows.js';
+import { LISTED_RUN_BYTES, listedRunColumns } from '../runs/run-columns.js';
 import {
   cursorAfter,
   decodeCursor,
@@ -13,8 +13,8 @@ import {
   placeBy,
   type RunFilter,
   withFilter,
-} from './run-list.js';
-import { runs } from './runs.js';
+} from '../runs/run-list.js';
+import { runs } from '../runs/runs.js';
 
 interface Search {
   readonly limit: number;

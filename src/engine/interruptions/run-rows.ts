@@ -1,13 +1,11 @@
 import type { Caller } from '../../core/caller.js';
 import { previewOf } from '../../core/interruptions/context.js';
+import { INPUT_CHARS, type RunRowView } from '../../core/interruptions/run-rows.js';
 import type { Page, PageOf } from '../../core/page.js';
-import { INPUT_CHARS, type RunRowView } from '../../core/runs/run-rows.js';
 import { atOneMoment } from '../../storage/database/transactions.js';
-import { shownRun } from '../../storage/integrity/legible-rows.js';
-import { shownOf } from '../../storage/integrity/shown-rows.js';
-import { searchRunRows, type WaitRow, waitsOf } from '../../storage/runs/run-search.js';
+import { searchRunRows, type WaitRow, waitsOf } from '../../storage/interruptions/run-search.js';
 import type { EngineContext } from '../engine-context.js';
-import { beginningOf, type ListFilter, withPreviews } from './read-runs.js';
+import { beginningOf, type ListFilter, listedOf } from '../runs/read-runs.js';
 
 const waitView = ({ kind, count, oldest, expires }: WaitRow): RunRowView['waitingFor'] => ({
   ...{ kind, count, oldestAt: oldest.toISOString(), expiresAt: expires?.toISOString() ?? null },
@@ -22,15 +20,14 @@ export const searchRuns = (
   atOneMoment(knex, async (trx) => {
     const page = { limit, ...(cursor === undefined ? {} : { cursor }), ...(text === undefined ? {} : { text }) };
     const { rows, next } = await searchRunRows(trx, { ...filter, tenant }, page);
-    const seen = await shownOf(trx, rows, 'short');
+    const views = await listedOf(trx, rows);
     const waits = await waitsOf(
       trx,
       rows.flatMap(({ id, status }) => (status === 'paused' ? [id] : [])),
     );
-    const items = rows.map((row) => {
-      const { row: cut } = withPreviews(row, ['input', 'output'], '');
-      const { pending = [], integrity = [] } = seen.get(row.id) ?? {};
-      const view = shownRun(cut, pending, integrity);
+    const items = rows.map((row, at) => {
+      const view = views[at];
+      if (view === undefined) throw new Error(`The run ${row.id} has no view.`);
       const wait = waits.get(row.id);
       return {
         ...{ id: view.id, agent: view.agent, agentVersion: view.agentVersion, status: view.status },
