@@ -2,8 +2,8 @@ import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent } from '@openai/agents';
 import { z } from 'zod';
-import { defineAgent, defineTool, sleepTool, subAgent } from '../../src/index.js';
-import { call, scripted } from '../harness/script.js';
+import { defineAgent, defineTool, functionModel, sleepTool, subAgent } from '../../src/index.js';
+import { call, resultsIn, say, scripted, textOf } from '../harness/script.js';
 
 /** The ledger: one line for each payment that the world has seen. */
 const LEDGER = process.env['LEDGER'] ?? '';
@@ -21,6 +21,16 @@ const pay = defineTool({
     appendFileSync(LEDGER, `${idempotencyKey}\n`);
     await sleep(10);
     return `paid ${n}`;
+  },
+});
+const transfer = defineTool({
+  ...{ name: 'transfer', description: 'Pays what a person has approved.', input, output, effect: 'unsafe' },
+  approval: 'It costs money.',
+  execute: async ({ n }, { idempotencyKey }) => {
+    await sleep(10);
+    appendFileSync(LEDGER, `${idempotencyKey}\n`);
+    await sleep(10);
+    return `transferred ${n}`;
   },
 });
 const look = defineTool({
@@ -75,6 +85,13 @@ const slowly = (n: number) =>
 const agent = (name: string, tools: Agent['tools'], outputs: Parameters<typeof scripted>[0]) =>
   defineAgent({ agent: new Agent({ name, tools, model: scripted(outputs, 5) }), grants: ['tool:call:*'] });
 
+/** Sleeps until each of the times that its input has, all at once. */
+const alarmed = functionModel('alarmed', ({ input: items }) => {
+  const [first] = typeof items === 'string' ? [{ content: items }] : (items as readonly { content?: unknown }[]);
+  const times: readonly string[] = JSON.parse(textOf(first?.content));
+  return resultsIn(items).length > 0 ? [say('awake')] : times.map((until, n) => call('sleep', { until }, `sleep_${n}`));
+});
+
 const PAYMENTS = 5;
 /** What the ledger holds, in some order, when each payment of these runs of `payer` was made once. */
 export const paymentsOf = (runIds: readonly string[]): readonly string[] =>
@@ -83,6 +100,20 @@ export const paymentsOf = (runIds: readonly string[]): readonly string[] =>
 export const agents = [
   agent('payer', [pay, look], [...turns('look', 2), ...turns('pay', PAYMENTS)]),
   agent('clerk', [pay, look], Array.from({ length: PAYMENTS }, (_, n) => slowly(n)).flat()),
+  agent(
+    'signer',
+    [pay, look, transfer],
+    [
+      ...turns('look', 1),
+      [call('transfer', { n: 0 }, 'transfer_0')],
+      ...turns('pay', 2),
+      [call('transfer', { n: 1 }, 'transfer_1')],
+    ],
+  ),
+  defineAgent({
+    agent: new Agent({ name: 'alarmed', tools: [sleepTool()], model: alarmed }),
+    grants: ['time:sleep:*'],
+  }),
   agent('noter', [note], turns('note', 40)),
   agent('looker', [look], turns('look', 8)),
   defineAgent({

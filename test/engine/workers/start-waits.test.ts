@@ -4,6 +4,7 @@ import { createEngine, type EngineConfig } from '../../../src/index.js';
 import { createEngineDatabase, describePostgres, type TestDatabase } from '../../harness/database.js';
 import { runToRest } from '../../harness/engine.js';
 import { say, scripted } from '../../harness/script.js';
+import { SLOW } from '../../harness/slow.js';
 import { type Network, openNetwork } from '../../workers/proxy.js';
 
 describePostgres('a process that starts', () => {
@@ -50,6 +51,37 @@ describePostgres('a process that starts', () => {
     const starting = createEngine({ ...config, log: { debug: hear, info: hear, warn, error: warn } });
     starting.catch(quiet);
     await expect.poll(() => said).toContain('start_waits');
+    network.heal();
+    const engine = await starting;
+    expect(await runToRest(engine, 'plain')).toMatchObject({ status: 'completed' });
+    await engine.stop({ graceMs: 500 });
+  });
+
+  const QUIET = { timeout: 180_000 };
+  /** Until a connection counts as one that says nothing: fifteen seconds, and ten for the one beside it. */
+  const TOLD = { timeout: 90_000 };
+  it.runIf(SLOW)('while PostgreSQL takes connections and says nothing waits as well', QUIET, async () => {
+    network.freeze(true);
+    const starting = createEngine(config);
+    starting.catch(quiet);
+    await expect.poll(() => said, TOLD).toContain('start_waits');
+    network.heal();
+    const engine = await starting;
+    expect(await runToRest(engine, 'plain')).toMatchObject({ status: 'completed' });
+    await engine.stop({ graceMs: 500 });
+  });
+
+  it.runIf(SLOW).each(moments)('does so when PostgreSQL falls silent at: %s', QUIET, async (moment) => {
+    let isSilent = false;
+    const hear = (fields: object): void => {
+      const { entry } = fields as { readonly entry?: unknown };
+      if (isSilent || !String(entry).includes(moment)) return;
+      isSilent = true;
+      network.freeze(true);
+    };
+    const starting = createEngine({ ...config, log: { debug: hear, info: hear, warn, error: warn } });
+    starting.catch(quiet);
+    await expect.poll(() => said, TOLD).toContain('start_waits');
     network.heal();
     const engine = await starting;
     expect(await runToRest(engine, 'plain')).toMatchObject({ status: 'completed' });
