@@ -20,8 +20,11 @@ export type IndexedLoss = LossEntry & Placed;
 type StoredRow = Pick<EntryRow, (typeof ENTRY_COLUMNS)[number]>;
 
 function anyEntryOf(row: StoredRow): IndexedEntry | IndexedLoss {
-  const { tenant, seq, hash, previous, hashes, loss, actor, reason } = row;
+  const { tenant, seq, previous, hashes, loss, actor, reason } = row;
   const index = Number(row.index);
+  // A column of the other kind of entry is in no leaf: what stands in it was written later.
+  const isAsEntered = (loss === null ? [actor, reason] : [row.state_hash, row.complete]).every((one) => one === null);
+  const hash = isAsEntered ? row.hash : '';
   const common = {
     v: 1,
     index,

@@ -150,6 +150,13 @@ const ATTACKS: readonly Attack[] = [
     refused: /is not what its hashes say/,
   },
   {
+    name: 'an entry is given an actor and a reason, which it does not have',
+    act: (knex, id) => knex('holdfast.log_entries').where({ run_id: id }).update({ actor: 'mallory', reason: 'x' }),
+    run: /was changed/,
+    log: /is not what its hashes say/,
+    refused: /is not what its hashes say/,
+  },
+  {
     name: 'an older checkpoint is put in the place of the newer ones',
     act: async (knex) => {
       const rows = await knex('holdfast.log_checkpoints').orderBy('size');
