@@ -2,7 +2,7 @@ import { availableParallelism, loadavg } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { seededRandom } from '../../src/core/seeded-random.js';
-import type { ListedInterruption } from '../../src/index.js';
+
 import { describePostgresSlowly } from '../harness/database.js';
 import { ADMIN, BOB } from '../harness/engine.js';
 import { type Fleet, openFleet } from './fleet.js';
@@ -93,7 +93,8 @@ describePostgresSlowly('three workers', () => {
       await Promise.race([worker.ended, sleep(5000)]);
       if (worker.isGone) tally.superseded += 1;
     };
-    const isRejected = ({ runId, callId }: ListedInterruption) => rejected.has(`${runId}:${callId}`);
+    const isRejected = ({ runId, callId }: { readonly runId: string; readonly callId: string | null }) =>
+      rejected.has(`${runId}:${callId}`);
     const rejected = new Set<string>();
     const decideAll = async (): Promise<void> => {
       const { items } = await fleet.engine.listInterruptions({ status: 'pending', kind: 'approval', limit: 100 }, BOB);
@@ -182,9 +183,10 @@ describePostgresSlowly('three workers', () => {
       let oldest = 0;
       let slowest = 0;
       let settledMs = 0;
+      let next = 0;
       const { items } = await fleet.engine.listInterruptions({ status: 'pending', kind: 'approval', limit: 100 }, BOB);
       while (settledMs === 0) {
-        const asked = items.pop();
+        const asked = items[next++];
         const at = Date.now();
         if (asked !== undefined) {
           await fleet.engine.decide(asked.id, { verdict: 'approve' }, BOB);
