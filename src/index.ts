@@ -15,6 +15,7 @@ export type { Settlement } from './core/interruptions/settlement.js';
 export { type Interruption, type WaitRequest, waitFor } from './core/interruptions/wait.js';
 export type { RunDelta } from './core/log/delta.js';
 export type { RunEvent } from './core/log/event.js';
+export type { PlanDocument, PlanNode } from './core/plans/plan.js';
 export type { ReadRun } from './core/queue/queue-wait.js';
 export type { RunView, StartRun } from './core/runs/run.js';
 export type { RewardFacts, RewardFunction } from './core/tasks/reward.js';
@@ -38,6 +39,7 @@ export {
 export { createEngine } from './engine/create-engine.js';
 export type { Engine } from './engine/engine.js';
 export type { EngineConfig } from './engine/engine-config.js';
+export { definePlan, type PlanDeclaration } from './engine/plans/define-plan.js';
 export { secret } from './engine/secrets/secret.js';
 export { consumeResult, type RunAgentOptions, runAgent } from './engine/standalone/run-agent.js';
 export type { RunStateBackend } from './engine/standalone/run-state-store.js';

@@ -31,6 +31,8 @@ export interface RunnableAgent extends StartableAgent {
   readonly mcp: RunFacts['mcp'];
   readonly environment: RunFacts['environment'];
   readonly scaffold: RunFacts['scaffold'];
+  /** Null: it has a model. */
+  readonly plan: object | null;
 }
 
 export interface RunSegmentOptions {
@@ -88,6 +90,7 @@ export const runFacts = (options: Workplace, run: RunRow, task: RunTask | null =
   plainTools: options.agents.get(run.agent)?.plainTools ?? {},
   takesContext: (options.agents.get(run.agent)?.context ?? null) !== null,
   mcp: options.agents.get(run.agent)?.mcp ?? {},
+  isPlan: (options.agents.get(run.agent)?.plan ?? null) !== null,
   scaffold: options.agents.get(run.agent)?.scaffold ?? null,
   environment: task?.environment ?? options.agents.get(run.agent)?.environment ?? null,
   task,

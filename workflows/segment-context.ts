@@ -52,6 +52,8 @@ export interface RunFacts {
   readonly takesContext: boolean;
   /** The context that the run was given, where its log was read; null: none. */
   readonly givenContext?: JsonObject | null;
+  /** Whether it follows a plan, which reads how a call ended and decides what comes of a failure. */
+  readonly isPlan: boolean;
   /** What the agent says of MCP servers, by the name of the server in capabilities. */
   readonly mcp: { readonly [server: string]: McpRules };
   /** Where commands of its calls execute; null: nowhere. */

@@ -90,7 +90,7 @@ type Beginning = Process & Pick<Configured, 'secrets'>;
 async function start(config: EngineConfig, { leaveProcess, secrets }: Beginning): Promise<Engine> {
   const agents = registerAgents(config);
   const limits = limitsIn(agents.values(), config);
-  const money = await openMoney(config, new Set(agents.keys()));
+  const money = await openMoney(config, agents);
   const { role, log } = withDefaults(config);
   const routers = routersIn(config, agents);
   const provider = withRouters(routers, { models: providerOf(config), prices: money.prices, log });

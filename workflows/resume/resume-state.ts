@@ -4,6 +4,7 @@ import type { Standing } from '../../src/core/interruptions/standing.js';
 import { elsewhereText } from '../../src/core/interruptions/standing.js';
 import { canonical } from '../../src/core/json.js';
 import type { CallOutcome } from '../../src/core/log/call-outcome.js';
+import { textOfOutcome } from '../../src/core/plans/node-result.js';
 import { knowsResult, rewriteArguments, rewriteResult } from '../../src/core/runs/rewrite-call.js';
 import { findReachableAgent } from '../../src/tools/define/reachable-agents.js';
 import type { SettledInterruption } from '../../steps/segment/begin-segment.js';
@@ -182,7 +183,7 @@ async function applyApprovals(scope: SegmentContext, state: State): Promise<void
     scope.applied.add(one.interruptionId);
     if (one.verdict !== 'approve') {
       const outcome = rejectionOf(one);
-      state.reject(item, { message: outcome.message });
+      state.reject(item, { message: scope.run.isPlan ? textOfOutcome(outcome) : outcome.message });
       scope.log.add('call.finished', { callId: one.callId, tool: one.tool, outcome }, `decision:${one.interruptionId}`);
       continue;
     }

@@ -53,7 +53,8 @@ function specOf(scope: SegmentContext, tool: FunctionTool): ToolSpec {
   if (source !== undefined) return mcpToolSpec(tool, source.label, source.definition, rulesOf(scope, source.label));
   const spec = toolSpecOf(tool);
   const { maxOutputBytes = spec.maxOutputBytes } = isDeclared(tool) ? spec : scope.run.plainTools;
-  return { ...spec, maxOutputBytes };
+  // What comes of a failure is the plan's to say.
+  return { ...spec, maxOutputBytes, ...(scope.run.isPlan ? { onFailure: 'tell' } : {}) };
 }
 
 /** The guarded function tools of an agent. Only inside a segment. */

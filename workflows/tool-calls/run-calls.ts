@@ -4,6 +4,7 @@ import { elsewhereText } from '../../src/core/interruptions/standing.js';
 import { type CallWait, memoDigest, waitText } from '../../src/core/interruptions/wait.js';
 import { digestOf } from '../../src/core/json.js';
 import type { CallOutcome } from '../../src/core/log/call-outcome.js';
+import { textOfOutcome } from '../../src/core/plans/node-result.js';
 import type { Wait } from '../../src/core/runs/ending.js';
 import type { ContextChange } from '../../src/core/runs/run-context.js';
 import { type CallIntent, outcomeOf, rowOf } from '../../src/storage/runs/calls.js';
@@ -263,5 +264,6 @@ export async function awaitResult(scope: SegmentContext, callId: string | undefi
     await scope.ended;
     throw new Error(result.outcome.message);
   }
-  return result.type === 'settled' ? givenBy(result.outcome) : PLACEHOLDER;
+  if (result.type !== 'settled') return PLACEHOLDER;
+  return scope.run.isPlan ? textOfOutcome(result.outcome) : givenBy(result.outcome);
 }

@@ -71,6 +71,7 @@ export const RUN_OPERATIONS = {
       'agent_unknown',
       'capability_invalid',
       'grants_widened',
+      'plan_not_granted',
       'idempotency_key_reused',
       'run_erased',
       'value_not_json',

@@ -12,11 +12,13 @@ import { type DispatchLimits, dispatchLimits } from '../../core/queue/dispatch.j
 import { type RunLimits, runLimits } from '../../core/runs/run.js';
 import { type McpRules, mcpRules, serverLabel } from '../../core/tools/mcp.js';
 import { type PlainTools, plainTools, type ToolSpec } from '../../core/tools/tool.js';
+import { PlanModel } from '../../models/plans/plan-model.js';
 import { HeldSecret } from '../../models/secrets/held-secret.js';
 import { isSecret } from '../../models/secrets/secret.js';
 import { toolSpecOf } from '../../tools/define/define-tool.js';
 import { reachableAgents } from '../../tools/define/reachable-agents.js';
 import { subAgentOf } from '../../tools/define/sub-agent.js';
+import { planOf, planWithGrants, type RegisteredPlan } from '../plans/plan-grants.js';
 import { agentScaffold, nameOfScaffold } from './agent-scaffold.js';
 import type { AgentDeclaration, EnvironmentDeclaration, HoldfastConfig } from './define.js';
 import { assertOwnAgent } from './foreign-agent.js';
@@ -31,7 +33,10 @@ function definitionOf(agent: Agent, tools: Agent['tools']): JsonObject {
   return { ...ownDefinition(agent, tools), ...(others.length === 0 ? {} : { agents }) };
 }
 
-const modelNameOf = ({ model }: Agent): string => (typeof model === 'string' ? model : model.constructor.name);
+const modelNameOf = ({ model }: Agent): string => {
+  if (typeof model === 'string') return model;
+  return model instanceof PlanModel ? 'plan' : model.constructor.name;
+};
 
 const ownDefinition = (agent: Agent, tools: Agent['tools']): JsonObject => ({
   name: agent.name,
@@ -140,6 +145,8 @@ export interface RegisteredAgent {
   /** Where commands of its runs execute; null: nowhere. */
   readonly environment: AgentEnvironment | null;
   readonly scaffold: RunScaffold | null;
+  /** What it does in place of what a model says; null: it has a model. */
+  readonly plan: RegisteredPlan | null;
   /** No part of the definition either: when a run works changes nothing of what it does. */
   readonly dispatch: DispatchLimits;
   readonly definition: string;
@@ -222,11 +229,17 @@ function register(declaration: AgentDeclaration, ofEngine: HoldfastConfig): Regi
     maxTotalTokens: declaration.maxTotalTokens ?? null,
     maxDurationMs: declaration.maxDurationMs ?? null,
   };
-  const grants = grantsOf(declaration);
+  const granted = grantsOf(declaration);
   const environment = agentEnvironment(declaration.environment);
-  const scaffold = agentScaffold(declaration, grants, environment);
+  const scaffold = agentScaffold(declaration, granted, environment);
   const tools = [...agent.tools, ...(scaffold?.tools ?? [])];
   const specs = tools.flatMap((tool) => (tool.type === 'function' ? [toolSpecOf(tool)] : []));
+  const toolSpecs = new Map(specs.map((spec) => [spec.name, spec]));
+  const compiled = planOf(agent);
+  const { plan, grants } =
+    compiled === null
+      ? { plan: null, grants: granted }
+      : planWithGrants(name, compiled, toolSpecs, granted, (of) => grantsOfNamed(ofEngine, of));
   const definition = canonical({
     ...definitionOf(agent, tools),
     ...{ version, onDenied, limits, grants: grantsToJson(grants) },
@@ -237,6 +250,7 @@ function register(declaration: AgentDeclaration, ofEngine: HoldfastConfig): Regi
     ...(declaration.mcp === undefined ? {} : { mcp: toJson(mcp) }),
     ...(environment === null ? {} : { environment: toJson(environment.spec) }),
     ...(scaffold === null ? {} : { scaffold: nameOfScaffold(scaffold) }),
+    ...(compiled === null ? {} : { plan: toJson(compiled.document) }),
   });
   const definitionHash = sha256(definition);
   const model = modelNameOf(agent);
@@ -246,7 +260,6 @@ function register(declaration: AgentDeclaration, ofEngine: HoldfastConfig): Regi
       grant.effect === 'allow' ? grant.capability : `${grant.effect} ${grant.capability}`,
     ),
   };
-  const toolSpecs = new Map(specs.map((spec) => [spec.name, spec]));
   const { concurrency, rate } = declaration;
   const dispatch = { ...(concurrency === undefined ? {} : { concurrency }), ...(rate === undefined ? {} : { rate }) };
   return {
@@ -264,6 +277,7 @@ function register(declaration: AgentDeclaration, ofEngine: HoldfastConfig): Regi
       mcp,
       environment,
       scaffold,
+      plan,
       dispatch,
     },
     ...{
@@ -273,7 +287,8 @@ function register(declaration: AgentDeclaration, ofEngine: HoldfastConfig): Regi
       toolSpecs,
       separateRequester: [declaration.separateRequester, ofEngine.separateRequester],
     },
-    forkModels: [...(declaration.forkModels ?? []), ...(ofEngine.forkModels ?? [])],
+    // A model cannot take the place of a plan.
+    forkModels: plan === null ? [...(declaration.forkModels ?? []), ...(ofEngine.forkModels ?? [])] : [],
   };
 }
 
@@ -289,6 +304,17 @@ function assertDeclaration(declaration: AgentDeclaration): void {
   );
   const said = fields.map(({ pointer, detail }) => `${pointer.slice(1)}: ${detail}`).join('; ');
   throw new HoldfastError('agent_invalid', `The agent ${declaration.agent.name} is not valid: ${said}.`, { fields });
+}
+
+/** The capabilities that an agent of the configuration is granted; undefined: there is none of this name. */
+function grantsOfNamed({ agents }: HoldfastConfig, name: string): readonly string[] | undefined {
+  const found = agents
+    .map((entry) => (isDeclaration(entry) ? entry : { agent: entry }))
+    .find(({ agent }) => agent.name === name);
+  if (found === undefined) return undefined;
+  return grantsOf(found)
+    .grants.filter(({ effect }) => effect !== 'deny')
+    .map(({ capability }) => capability);
 }
 
 function grantsOf({ agent, grants = [], allowEverything = false }: AgentDeclaration): GrantSet {

@@ -17,8 +17,11 @@ export interface Money {
   readonly budgets: Budgets;
 }
 
-/** `agents`: names of those that there are. Throws `config_invalid`, naming the field. */
-export async function openMoney(config: z.input<typeof moneyConfig>, agents: ReadonlySet<string>): Promise<Money> {
+/** `agents`: those that there are. A plan costs nothing by itself. Throws `config_invalid`, naming the field. */
+export async function openMoney(
+  config: z.input<typeof moneyConfig>,
+  agents: ReadonlyMap<string, { readonly plan: object | null }>,
+): Promise<Money> {
   const parsed = moneyConfig.safeParse(config);
   if (!parsed.success) throw invalid(fieldErrorsOf(parsed.error));
   const { prices, unknownPrice, budgets: allowed } = parsed.data;
@@ -27,8 +30,10 @@ export async function openMoney(config: z.input<typeof moneyConfig>, agents: Rea
     const detail = 'there is no agent of this name';
     throw invalid(unknown.map((name) => ({ pointer: `/budgets/perAgent/${name}`, detail })));
   }
+  const plans = [...agents].filter(([, { plan }]) => plan !== null);
+  const free = Object.fromEntries(plans.map(([name]) => [`object/${name}`, 'free' as const]));
   const ceiling = unknownPrice === 'refuse' ? null : unknownPrice.ceiling;
-  return { prices: await PriceBook.open(prices, ceiling), budgets: allowed };
+  return { prices: await PriceBook.open({ ...free, ...prices }, ceiling), budgets: allowed };
 }
 
 function invalid(fields: readonly FieldError[]): HoldfastError {

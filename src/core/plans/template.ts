@@ -1,0 +1,106 @@
+import { type FieldError, HoldfastError } from '../errors/errors.js';
+import { pointerTo } from '../field-errors.js';
+import { canonical, isObject, type JsonObject, type JsonValue } from '../json.js';
+
+/**
+ * A value with places that are filled in when a node begins. `{ $from }` stands for what a JSON Pointer finds in the scope,
+ * `{ $text }` for its parts as one text, and `{ $value }` for a value that is taken as it is.
+ */
+export type Template = JsonValue;
+
+/** What templates read: the input of the run, and the outputs of nodes. */
+export type Scope = JsonObject;
+
+type Place =
+  | { readonly type: 'from'; readonly pointer: string }
+  | { readonly type: 'text'; readonly parts: readonly JsonValue[] }
+  | { readonly type: 'value'; readonly value: JsonValue };
+
+const NAMES = ['$from', '$text', '$value'] as const;
+
+/** The place that an object stands for; null: it is an object like any other. */
+function placeIn(template: JsonObject): Place | string | null {
+  const [name, ...others] = Object.keys(template);
+  if (name === undefined || others.length > 0 || !name.startsWith('$')) return null;
+  const value = template[name];
+  if (name === '$from') return typeof value === 'string' ? { type: 'from', pointer: value } : 'expected a JSON Pointer';
+  if (name === '$text') return Array.isArray(value) ? { type: 'text', parts: value } : 'expected a list of parts';
+  if (name === '$value') return { type: 'value', value: value ?? null };
+  return `expected one of ${NAMES.join(', ')}; write a value with such a name as { "$value": … }`;
+}
+
+/** A pointer of a template, and where it stands. */
+export interface Reference {
+  readonly pointer: string;
+  readonly at: string;
+}
+
+export interface TemplateReading {
+  readonly references: readonly Reference[];
+  readonly problems: readonly FieldError[];
+}
+
+/** Every reference of a template, and what is wrong with it. `at`: where the template stands. */
+export function readTemplate(template: Template, at: string): TemplateReading {
+  const references: Reference[] = [];
+  const problems: FieldError[] = [];
+  const walk = (value: JsonValue, here: string): void => {
+    if (Array.isArray(value)) for (const [index, item] of value.entries()) walk(item, `${here}/${index}`);
+    if (!isObject(value)) return;
+    const place = placeIn(value);
+    if (typeof place === 'string') problems.push({ pointer: `${here}${pointerTo(Object.keys(value))}`, detail: place });
+    else if (place === null)
+      for (const [name, item] of Object.entries(value)) walk(item, `${here}${pointerTo([name])}`);
+    else if (place.type === 'text')
+      for (const [index, part] of place.parts.entries()) walk(part, `${here}/$text/${index}`);
+    else if (place.type === 'from') {
+      const problem = pointerProblem(place.pointer);
+      if (problem === null) references.push({ pointer: place.pointer, at: `${here}/$from` });
+      else problems.push({ pointer: `${here}/$from`, detail: problem });
+    }
+  };
+  walk(template, at);
+  return { references, problems };
+}
+
+const pointerProblem = (pointer: string): string | null =>
+  /^(\/([^~]|~[01])*)+$/.test(pointer) && pointer.length <= 1000
+    ? null
+    : `${JSON.stringify(pointer)} is no JSON Pointer; expected one such as /input or /nodes/first`;
+
+/** The names on the way of a pointer. */
+export const stepsOf = (pointer: string): readonly string[] =>
+  pointer
+    .split('/')
+    .slice(1)
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+
+/** Fills a template in. Throws `plan_failed` for a pointer that finds nothing. */
+export function fillTemplate(template: Template, scope: Scope): JsonValue {
+  if (Array.isArray(template)) return template.map((item: JsonValue) => fillTemplate(item, scope));
+  if (!isObject(template)) return template;
+  const place = placeIn(template);
+  if (place === null || typeof place === 'string')
+    return Object.fromEntries(Object.entries(template).map(([name, item]) => [name, fillTemplate(item, scope)]));
+  if (place.type === 'value') return place.value;
+  if (place.type === 'from') return valueAt(scope, place.pointer);
+  return place.parts.map((part) => textOf(fillTemplate(part, scope))).join('');
+}
+
+const textOf = (value: JsonValue): string => (typeof value === 'string' ? value : canonical(value));
+
+function valueAt(scope: Scope, pointer: string): JsonValue {
+  let value: JsonValue = scope;
+  for (const step of stepsOf(pointer)) {
+    const next: JsonValue | undefined = memberOf(value, step);
+    if (next === undefined)
+      throw new HoldfastError('plan_failed', `${pointer} finds nothing: there is no ${JSON.stringify(step)}.`);
+    value = next;
+  }
+  return value;
+}
+
+function memberOf(value: JsonValue, step: string): JsonValue | undefined {
+  if (Array.isArray(value)) return /^(0|[1-9]\d{0,9})$/.test(step) ? value[Number(step)] : undefined;
+  return isObject(value) && Object.hasOwn(value, step) ? value[step] : undefined;
+}

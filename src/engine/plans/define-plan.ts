@@ -1,0 +1,80 @@
+import { Agent } from '@openai/agents';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { compilePlan, invalidPlan } from '../../core/plans/compile-plan.js';
+import { agentToolName } from '../../core/plans/node-call.js';
+import type { CompiledPlan, PlanDocument } from '../../core/plans/plan.js';
+import type { ToolSpec } from '../../core/tools/tool.js';
+import { PlanModel } from '../../models/plans/plan-model.js';
+import { type DeclaredTool, isDeclared, toolSpecOf } from '../../tools/define/define-tool.js';
+import { subAgent } from '../../tools/define/sub-agent.js';
+import { approvalTool } from '../../tools/plans/approve.js';
+import { askHumanTool } from '../../tools/waiting/ask-human.js';
+import { sleepTool } from '../../tools/waiting/sleep.js';
+import { waitForEventTool } from '../../tools/waiting/wait-for-event.js';
+import type { AgentDeclaration } from '../agents/define.js';
+
+type Kept = 'version' | 'grants' | 'allowEverything' | 'separateRequester' | 'concurrency' | 'rate' | 'environment';
+
+/** A plan with the tools that it calls and what it may do. */
+export interface PlanDeclaration
+  extends Pick<AgentDeclaration, Kept | 'maxDurationMs' | 'maxTurns' | 'maxTotalTokens'> {
+  /** Runs of the plan are started by this name, like those of an agent. */
+  readonly name: string;
+  /** Its nodes: docs/agents/plans.md. */
+  readonly plan: PlanDocument;
+  /** Tools that its nodes name. */
+  readonly tools?: readonly DeclaredTool[];
+}
+
+/** Children may take what is left of the turns of their plan. */
+const MOST_TURNS = 10_000;
+
+/** What a run of a plan gives is JSON, whatever its shape. */
+const jsonOutput = () => ({
+  ...{ type: 'json_schema' as const, name: 'output', strict: false },
+  schema: { type: 'object' as const, properties: {}, required: [], additionalProperties: true as const },
+});
+
+/**
+ * A plan among the `agents` of a configuration. Its runs are like those of an agent, and the plan says which calls come next. Throws
+ * `plan_invalid`, which names every place that is wrong, and `tool_invalid`.
+ */
+export function definePlan({ name, plan: document, tools: own = [], ...rest }: PlanDeclaration): AgentDeclaration {
+  if (typeof name !== 'string' || name === '')
+    throw invalidPlan('without a name', [{ pointer: '/name', detail: 'expected a name' }]);
+  for (const tool of own)
+    if (!isDeclared(tool))
+      throw new HoldfastError('tool_invalid', `The plan ${name} has a tool that defineTool did not make.`);
+  const plan = compilePlan(name, document, specsOf(own));
+  const tools = [...own, ...toolsOfNodes(plan)];
+  const double = tools.find((tool, index) => tools.findIndex((other) => other.name === tool.name) < index);
+  if (double !== undefined)
+    throw invalidPlan(name, [{ pointer: '/tools', detail: `two tools have the name ${double.name}` }]);
+  const agent = new Agent({
+    name,
+    instructions: plan.document.description ?? `The plan ${name}.`,
+    model: new PlanModel(name, plan),
+    tools,
+    outputType: jsonOutput(),
+  });
+  // A call that is not granted is a node that failed, which the plan hears of.
+  return { maxTurns: MOST_TURNS, ...rest, agent: agent as AgentDeclaration['agent'], onDenied: 'tell' };
+}
+
+export const specsOf = (tools: readonly DeclaredTool[]): ReadonlyMap<string, ToolSpec> =>
+  new Map(tools.map((tool) => [tool.name, toolSpecOf(tool)]));
+
+/** The tools of nodes that name none: each once. */
+function toolsOfNodes({ nodes }: CompiledPlan): DeclaredTool[] {
+  const made = new Map<string, DeclaredTool>();
+  const once = (name: string, make: () => DeclaredTool): void => {
+    if (!made.has(name)) made.set(name, make());
+  };
+  for (const { node, tool } of nodes) {
+    if (node.type === 'agent') once(tool, () => subAgent({ agent: node.agent, name: agentToolName(node.agent) }));
+    if (node.type === 'ask' && node.approval !== undefined) once(tool, () => approvalTool(node.approvals ?? 1));
+    if (node.type === 'ask' && node.approval === undefined) once(tool, () => askHumanTool());
+    if (node.type === 'wait') once(tool, () => (node.event === undefined ? sleepTool() : waitForEventTool()));
+  }
+  return [...made.values()];
+}

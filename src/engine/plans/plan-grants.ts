@@ -1,0 +1,85 @@
+import type { Agent } from '@openai/agents';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { invalidRequest } from '../../core/field-errors.js';
+import type { GrantInput, GrantSet } from '../../core/grants/grants.js';
+import { narrowGrants } from '../../core/grants/grants-narrowing.js';
+import type { JsonValue } from '../../core/json.js';
+import { type Closure, closureOf, type GrantsOfAgent, grantsOfClosure } from '../../core/plans/closure.js';
+import type { CompiledPlan } from '../../core/plans/plan.js';
+import { readPlanInput } from '../../core/plans/plan-input.js';
+import type { ToolSpec } from '../../core/tools/tool.js';
+import { PlanModel } from '../../models/plans/plan-model.js';
+
+/** A plan, and everything that its runs can ever need. */
+export interface RegisteredPlan {
+  readonly compiled: CompiledPlan;
+  readonly closure: Closure;
+  /** Refuses a run that the plan could not finish. Throws `invalid_request` and `plan_not_granted`. */
+  readonly assertStart: (start: PlanStart) => void;
+}
+
+/** The plan that an agent follows; null: it has a model. */
+export const planOf = ({ model }: Agent): CompiledPlan | null => (model instanceof PlanModel ? model.plan : null);
+
+/** What a plan may need, and its grants narrowed to that. Throws `plan_invalid`, and `plan_not_granted` where they do not cover it. */
+export function planWithGrants(
+  name: string,
+  compiled: CompiledPlan,
+  specs: ReadonlyMap<string, ToolSpec>,
+  grants: GrantSet,
+  grantsOf: GrantsOfAgent,
+): { readonly plan: RegisteredPlan; readonly grants: GrantSet } {
+  const closure = closureOf(name, compiled, specs, grantsOf);
+  assertCovers(name, closure, grants);
+  const assertStart = (start: PlanStart): void => assertPlanStart({ name, compiled, closure }, start);
+  return { plan: { compiled, closure, assertStart }, grants: narrowGrants(grants, grantsOfClosure(closure)) };
+}
+
+/** Throws `plan_not_granted`, which names every capability that is not covered, and a node that needs it. */
+function assertCovers(name: string, closure: Closure, grants: GrantSet): void {
+  const missing = grantsOfClosure(closure).flatMap((grant) => {
+    const problem = problemOf(grants, grant);
+    if (problem === null) return [];
+    const capability = typeof grant === 'string' ? grant : grant.capability;
+    const [node = ''] = closure.own.get(capability) ?? closure.passedOn.get(capability) ?? [];
+    const how = closure.own.has(capability) ? '' : ' (to pass on: `delegate`)';
+    return [{ pointer: `/nodes/${node}`, detail: `needs ${capability}${how}: ${problem}` }];
+  });
+  if (missing.length === 0) return;
+  const said = missing.slice(0, 10).map(({ pointer, detail }) => `${pointer} ${detail}`);
+  const more = missing.length > said.length ? `; and ${missing.length - said.length} more` : '';
+  throw new HoldfastError(
+    'plan_not_granted',
+    `The plan ${name} is not granted what it may need. ${said.join('; ')}${more}.`,
+    {
+      fields: missing,
+    },
+  );
+}
+
+function problemOf(grants: GrantSet, grant: GrantInput): string | null {
+  try {
+    narrowGrants(grants, [grant]);
+    return null;
+  } catch (error) {
+    if (!(error instanceof HoldfastError)) throw error;
+    return (error.fields[0]?.detail ?? error.message).replaceAll('the agent', 'the plan').replace(/\.$/, '');
+  }
+}
+
+interface PlanStart {
+  readonly input: JsonValue;
+  readonly grants: GrantSet;
+  readonly sessionId: string | null;
+}
+
+function assertPlanStart(
+  { name, compiled, closure }: { readonly name: string } & Omit<RegisteredPlan, 'assertStart'>,
+  { input, grants, sessionId }: PlanStart,
+): void {
+  const read = readPlanInput(compiled, input);
+  const wrong = read.ok ? [] : read.problems.map((one) => ({ ...one, pointer: `/input${one.pointer}` }));
+  if (sessionId !== null) wrong.push({ pointer: '/sessionId', detail: `${name} is a plan, which has no conversation` });
+  if (wrong.length > 0) throw invalidRequest(wrong);
+  assertCovers(name, closure, grants);
+}

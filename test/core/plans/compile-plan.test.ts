@@ -1,0 +1,121 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { HoldfastError } from '../../../src/core/errors/errors.js';
+import { closureOf } from '../../../src/core/plans/closure.js';
+import { compilePlan } from '../../../src/core/plans/compile-plan.js';
+import { nextTurn } from '../../../src/core/plans/next-turn.js';
+import { defineTool, toolSpecOf } from '../../../src/tools/define/define-tool.js';
+
+const read = defineTool({
+  ...{ name: 'read', description: 'Reads.', input: z.object({ id: z.string() }), output: z.string() },
+  execute: ({ id }) => id,
+});
+const get = defineTool({
+  ...{ name: 'get', description: 'Gets.', input: z.object({ host: z.string() }), output: z.string() },
+  capabilities: ({ host }) => [`http:get:https://${host}/`],
+  execute: ({ host }) => host,
+});
+const tools = new Map([read, get].map((tool) => [tool.name, toolSpecOf(tool)]));
+
+const compile = (plan: unknown) => compilePlan('p', plan, tools);
+const problemsOf = (work: () => unknown): readonly string[] => {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof HoldfastError && error.code === 'plan_invalid')
+      return error.fields.map(({ pointer, detail }) => `${pointer} ${detail}`);
+    throw error;
+  }
+  return [];
+};
+const node = (after: readonly string[] = [], id: unknown = 'x') => ({
+  type: 'tool',
+  tool: 'read',
+  after,
+  arguments: { id },
+});
+
+describe('compilePlan', () => {
+  it('names every place that is wrong', () => {
+    const nodes = {
+      a: node(['gone'], { $from: '/nodes/nowhere' }),
+      b: { type: 'tool', tool: 'red' },
+      c: node([], { $from: 'nodes/a' }),
+      d: node([], { $frm: '/input' }),
+      e: node([], 5),
+    };
+    expect(problemsOf(() => compile({ nodes, output: { $from: '/node/a' } }))).toEqual([
+      '/nodes/a/after/0 there is no node gone',
+      '/nodes/a/arguments/id/$from there is no node nowhere',
+      '/nodes/b/tool there is no tool red; the plan has: read, get',
+      '/nodes/c/arguments/id/$from "nodes/a" is no JSON Pointer; expected one such as /input or /nodes/first',
+      '/nodes/d/arguments/id/$frm expected one of $from, $text, $value; write a value with such a name as { "$value": … }',
+      expect.stringContaining('/nodes/e/arguments The arguments of read are not valid.'),
+      '/output/$from /node/a begins with neither /input nor /nodes',
+    ]);
+    expect(problemsOf(() => compile({ nodes: {} }))).toEqual(['/nodes has 0 nodes; expected 1 to 2000']);
+    expect(problemsOf(() => compile({ nodes: { a: { type: 'walk' } } }))).toEqual([
+      expect.stringContaining('/nodes/a/type'),
+    ]);
+    expect(
+      problemsOf(() => compile({ nodes: { a: { type: 'ask', question: 'x', schema: { pattern: '(a+)+' } } } })),
+    ).toEqual(['/nodes/a/schema its schema uses pattern, which is not taken']);
+  });
+
+  it('names a cycle, also one by references', () => {
+    const nodes = { a: node(), b: node(['a', 'd']), c: node([], { $from: '/nodes/b' }), d: node(['c']) };
+    expect(problemsOf(() => compile({ nodes }))).toEqual([
+      '/nodes/b the nodes need one another: b needs d needs c needs b',
+    ]);
+    expect(problemsOf(() => compile({ nodes: { a: node(['a']) } }))).toEqual([
+      '/nodes/a the nodes need one another: a needs a',
+    ]);
+  });
+
+  it('says everything that a plan can need', () => {
+    const constant = { type: 'tool', tool: 'get', arguments: { host: 'a.example' } };
+    const given = { type: 'tool', tool: 'get', arguments: { host: { $from: '/input' } } };
+    const close = (nodes: object) => closureOf('p', compile({ nodes }), tools, () => undefined);
+    expect([
+      ...close({ a: node(), b: constant, c: { ...given, capabilities: ['http:get:https://*.example/**'] } }).own,
+    ]).toEqual([
+      ['tool:call:read', ['a']],
+      ['http:get:https://a.example/', ['b']],
+      ['http:get:https://*.example/**', ['c']],
+    ]);
+    expect(problemsOf(() => close({ a: given }))).toEqual([
+      '/nodes/a/capabilities get computes from its arguments what it needs; state here what that is at most',
+    ]);
+    expect(problemsOf(() => close({ a: { ...given, capabilities: ['all'] } }))).toEqual([
+      expect.stringContaining('/nodes/a/capabilities/0'),
+    ]);
+  });
+});
+
+describe('nextTurn', () => {
+  const nodes = { a: node(), b: node(), c: node([], { $text: [{ $from: '/nodes/a/0' }, '-', { $from: '/nodes/b' }] }) };
+  const plan = compile({ nodes, atOnce: 2 });
+  const done = (id: string, output: string | readonly string[]) =>
+    ({ node: id, tool: 'read', result: { type: 'output', output } }) as const;
+
+  it('gives the nodes whose needs have ended, in the order of the plan, and the output in the end', () => {
+    expect(nextTurn(plan, '', [])).toMatchObject({ type: 'calls', calls: [{ node: 'a' }, { node: 'b' }] });
+    const made = [done('b', 'B'), done('a', ['A'])];
+    expect(nextTurn(plan, '', made)).toEqual({
+      ...{ type: 'calls', calls: [{ node: 'c', tool: 'read', arguments: { id: 'A-B' } }] },
+    });
+    expect(nextTurn(plan, '', [...made, done('c', 'C')])).toEqual({ type: 'output', output: { c: 'C' } });
+  });
+
+  it('fails by name for what is not there, and for calls of another plan', () => {
+    expect(() => nextTurn(plan, '', [done('a', 'text'), done('b', 'B')])).toThrow(
+      'The node c could not begin: /nodes/a/0 finds nothing: there is no "0".',
+    );
+    expect(() => nextTurn(plan, '', [done('z', 'Z')])).toThrow('the plan has no such node');
+  });
+
+  it('takes a node called constructor for nothing else', () => {
+    const odd = compile({ nodes: { constructor: node(), a: node([], { $from: '/nodes/constructor' }) } });
+    expect(nextTurn(odd, '', [])).toMatchObject({ calls: [{ node: 'constructor' }] });
+  });
+});
