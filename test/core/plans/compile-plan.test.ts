@@ -12,7 +12,7 @@ const read = defineTool({
 });
 const get = defineTool({
   ...{ name: 'get', description: 'Gets.', input: z.object({ host: z.string() }), output: z.string() },
-  capabilities: ({ host }) => [`http:get:https://${host}/`],
+  capabilities: ({ host }) => [`network:http:get https://${host}/`],
   execute: ({ host }) => host,
 });
 const tools = new Map([read, get].map((tool) => [tool.name, toolSpecOf(tool)]));
@@ -77,11 +77,11 @@ describe('compilePlan', () => {
     const given = { type: 'tool', tool: 'get', arguments: { host: { $from: '/input' } } };
     const close = (nodes: object) => closureOf('p', compile({ nodes }), tools, () => undefined);
     expect([
-      ...close({ a: node(), b: constant, c: { ...given, capabilities: ['http:get:https://*.example/**'] } }).own,
+      ...close({ a: node(), b: constant, c: { ...given, capabilities: ['network:http:get https://*.a.example/**'] } }).own,
     ]).toEqual([
       ['tool:call:read', ['a']],
-      ['http:get:https://a.example/', ['b']],
-      ['http:get:https://*.example/**', ['c']],
+      ['network:http:get https://a.example/', ['b']],
+      ['network:http:get https://*.a.example/**', ['c']],
     ]);
     expect(problemsOf(() => close({ a: given }))).toEqual([
       '/nodes/a/capabilities get computes from its arguments what it needs; state here what that is at most',
