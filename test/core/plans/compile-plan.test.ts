@@ -77,7 +77,8 @@ describe('compilePlan', () => {
     const given = { type: 'tool', tool: 'get', arguments: { host: { $from: '/input' } } };
     const close = (nodes: object) => closureOf('p', compile({ nodes }), tools, () => undefined);
     expect([
-      ...close({ a: node(), b: constant, c: { ...given, capabilities: ['network:http:get https://*.a.example/**'] } }).own,
+      ...close({ a: node(), b: constant, c: { ...given, capabilities: ['network:http:get https://*.a.example/**'] } })
+        .own,
     ]).toEqual([
       ['tool:call:read', ['a']],
       ['network:http:get https://a.example/', ['b']],
