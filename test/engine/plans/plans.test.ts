@@ -84,12 +84,12 @@ describe('plans', () => {
       expect(waits).toMatchObject({ kind: 'approval', callId: 'approval', reason: { text: 'Pay 300 cents?' } });
       const done = await decideAndRest(at.engine, paused.id, { verdict: 'approve' });
       expect(done).toMatchObject({ status: 'completed', output: { paid: 'abc:300', cents: 300 } });
-      expect(made).toEqual([`${done.id}:pay`]);
+      expect(made.splice(0)).toEqual([`${done.id}:pay`]);
       expect((await dataOf(at.engine, done.id, 'call.finished')).map(({ callId }) => callId)).toEqual([
         ...['order', 'approval', 'pay'],
       ]);
       expect(await at.engine.verifyRun(done.id, ADMIN)).toMatchObject({ ok: true, complete: true, broken: null });
-      expect(await at.engine.replayRun(done.id, {}, ADMIN)).toMatchObject({ ok: true });
+      expect(await at.engine.replayRun(done.id, {}, ADMIN)).toMatchObject({ result: 'same', whole: true });
     });
 
     it('a node that fails ends the run, and what it said does not pass for an output', async () => {
