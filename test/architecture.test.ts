@@ -48,6 +48,7 @@ const HOMES: Record<string, readonly string[]> = {
   'hyparquet-writer': ['datasets'],
   'prom-client': ['metrics'],
   re2js: ['core'],
+  '@marcbachmann/cel-js': ['core'],
 };
 
 /** Type-only imports that other rooms may make, because a type of the package is part of a signature. */

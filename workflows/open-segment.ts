@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Agent, ModelProvider } from '@openai/agents';
 import { parseGrants } from '../src/core/grants/grants.js';
 import { standingOf } from '../src/core/interruptions/standing.js';
@@ -166,11 +167,14 @@ type SegmentInput = Pick<
 /** Makes the context of a segment. */
 export function newSegmentContext(seed: SegmentInput): SegmentContext {
   const siblings = new AbortController();
+  const callSignal = AbortSignal.any([seed.signal, siblings.signal]);
+  // Each call of a response listens to it, and a plan makes many at once.
+  setMaxListeners(0, callSignal, seed.signal);
   return {
     ...{ ...seed, ...newLoop(null), chosen: null, turnsInSegment: 0, stop: null, broken: null, verified: null },
     provenAt: Number.NEGATIVE_INFINITY,
     ...{ usage: NO_USAGE, context: new LiveContext(seed.run.agent) },
-    ...{ siblings, callSignal: AbortSignal.any([seed.signal, siblings.signal]) },
+    ...{ siblings, callSignal },
     ...{ authorizedCalls: new Map(), results: new Map(), outcomes: new Map(), waits: [], applied: new Set() },
   };
 }

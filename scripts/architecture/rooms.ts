@@ -76,5 +76,6 @@ export const PACKAGES: { readonly [name: string]: string } = {
   pino: 'Logs.',
   'hyparquet-writer': 'Parquet files.',
   'prom-client': 'Counters and histograms, and their text format.',
+  '@marcbachmann/cel-js': 'Expressions of plans, in CEL.',
   re2js: 'Expressions that a caller wrote, in linear time.',
 };

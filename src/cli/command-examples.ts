@@ -47,6 +47,18 @@ export const COMMAND_EXAMPLES: { readonly [command: string]: readonly Example[] 
     ['List the agents', 'holdfast agents'],
     ['Show one of them', 'holdfast agents treasurer'],
   ],
+  'plan show': [
+    ['Show a plan', 'holdfast plan show invoice'],
+    ['Draw it', 'holdfast plan show invoice --mermaid'],
+  ],
+  'plan check': [
+    ['Check another plan in its place', 'holdfast plan check invoice ./invoice.json'],
+    ['As JSON', 'holdfast plan check invoice ./invoice.json --json'],
+  ],
+  'plan run': [
+    ['Start a run, and wait for it', 'holdfast plan run invoice \'{"id":"a1"}\' --wait'],
+    ['Start it once, whatever is repeated', 'holdfast plan run invoice \'{"id":"a1"}\' --key a1'],
+  ],
   inbox: [
     ['Decide what waits, one by one', 'holdfast inbox'],
     ['List it', 'holdfast inbox --list'],

@@ -11,6 +11,7 @@ import { exportsCommand } from './commands/exports/exports.js';
 import { answerCommand, approveCommand, rejectCommand } from './commands/inbox/decide.js';
 import { inboxCommand } from './commands/inbox/inbox.js';
 import { standingDecisionsCommand } from './commands/inbox/standing-decisions.js';
+import { planCommand } from './commands/plans/plan.js';
 import { eraseCommand } from './commands/retention/erase.js';
 import { retentionCommand } from './commands/retention/retention.js';
 import { cancelCommand } from './commands/runs/cancel.js';
@@ -66,6 +67,7 @@ export const commands = (services: CliServices): readonly Command[] =>
     showCommand(),
     runsCommand(),
     agentsCommand(),
+    planCommand(),
     inboxCommand(),
     approveCommand(),
     rejectCommand(),

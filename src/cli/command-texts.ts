@@ -5,7 +5,7 @@ interface CommandText {
 
 /** Which commands stand together in the help. */
 export const COMMAND_GROUPS: { readonly [title: string]: readonly string[] } = {
-  'Get started': ['init', 'dev', 'serve', 'console', 'run', 'agents', 'demo', 'doctor', 'completion', 'help'],
+  'Get started': ['init', 'dev', 'serve', 'console', 'run', 'agents', 'plan', 'demo', 'doctor', 'completion', 'help'],
   Runs: ['runs', 'show', 'watch', 'wait', 'events', 'cancel', 'delete', 'emit', 'sessions', 'fork', 'retry'],
   Decisions: ['inbox', 'approve', 'reject', 'answer', 'standing-decisions'],
   'What a run did': ['trajectory', 'state', 'diff', 'replay', 'verify', 'repair', 'proof', 'checkpoint', 'signing-key'],
@@ -78,6 +78,17 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
     about:
       'Lists the agents that runs can be started of. With a name it shows one: its model, tools, ' +
       '[grants](agents/grants.md), and [marks](replay/replay-a-run.md) of its tools.',
+  },
+  'plan show': {
+    about: 'Shows the nodes of a plan, what each comes after, and every capability that it can need.',
+  },
+  'plan check': {
+    about:
+      'Checks a plan in a JSON file as it would be in the place of a plan of the server: with its tools ' +
+      'and its grants. It prints every place that is wrong, and keeps nothing.',
+  },
+  'plan run': {
+    about: 'Starts a run of a plan, as `run` does. Where the plan has a schema of its input, the input is JSON.',
   },
   inbox: {
     about:

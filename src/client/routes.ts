@@ -70,6 +70,8 @@ export const ROUTES = {
   deleteSession: 'DELETE /api/v1/sessions/{id}',
   emitEvent: 'POST /api/v1/events/{name} body',
   listSystemEvents: 'GET /api/v1/events query',
+  getPlan: 'GET /api/v1/plans/{name}',
+  checkPlan: 'POST /api/v1/plans/{name}/check body',
   listWorkers: 'GET /api/v1/workers query',
   getWorker: 'GET /api/v1/workers/{id}',
   stopWorker: 'POST /api/v1/workers/{id}/stop body',

@@ -49,6 +49,7 @@ import { stateAt } from './log/state-at.js';
 import { exposeMetrics } from './ops/measuring.js';
 import { OVERVIEW_OPERATIONS } from './ops/overview.js';
 import { stats } from './ops/stats.js';
+import { checkPlan, getPlan } from './plans/plan-operations.js';
 import { diffRuns } from './replay/diff-runs.js';
 import { forkRun, retryRun } from './replay/fork-run.js';
 import { replayRun } from './replay/replay-run.js';
@@ -375,6 +376,10 @@ export const OPERATIONS = {
   listSetAside: (context: EngineContext): Promise<SetAsideList> => listSetAside(context),
   /** Forgets the deaths with a piece of work, so that it is begun again. Repeating it is no error. */
   liftWork: (context: EngineContext, work: LiftWork): Promise<LiftedWork> => liftWork(context, work),
+  /** A plan of the configuration, with everything that it can need. Throws `agent_unknown`. */
+  getPlan,
+  /** Checks a plan in the place of one of the configuration. Throws `agent_unknown`. */
+  checkPlan,
   /** The agents of the configuration, in its order. */
   listAgents: (context: EngineContext, filter: PageOf, caller: Caller): Promise<Page<AgentView>> =>
     listAgents(context, filter, caller),

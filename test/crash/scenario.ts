@@ -8,6 +8,7 @@ import { family } from './family-scenario.js';
 import { mcp } from './mcp-scenario.js';
 import { money } from './money-scenario.js';
 import type { KillAt } from './place.js';
+import { plans } from './plans-scenario.js';
 import { tools } from './tools-scenario.js';
 import { waits } from './waits-scenario.js';
 
@@ -38,7 +39,9 @@ export interface Scenario {
   readonly resultOf?: (item: InterruptionView) => JsonValue;
 }
 
-const SCENARIOS = { tools, agents, crowd, decisions, family, mcp, money, waits } satisfies { [name: string]: Scenario };
+const SCENARIOS = { tools, agents, crowd, decisions, family, mcp, money, plans, waits } satisfies {
+  [name: string]: Scenario;
+};
 export type ScenarioName = keyof typeof SCENARIOS;
 
 /** The scenario of a process. */

@@ -33,7 +33,7 @@ const AGENT_MODELS = {
   payer: scripted([[call('pay', { amount: 5 })], [say('done')]]),
 };
 
-const AGENTS = [
+export const AGENTS = [
   defineAgent({ agent: new Agent({ name: 'echo', model: AGENT_MODELS.echo }) }),
   defineAgent({ agent: new Agent({ name: 'slow', model: AGENT_MODELS.slow }) }),
   defineAgent({

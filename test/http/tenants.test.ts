@@ -9,11 +9,12 @@ import { workerView } from '../../src/core/queue/worker.js';
 import { subjectErasureView } from '../../src/core/retention/erasure.js';
 import { type RunView, runView } from '../../src/core/runs/run.js';
 import { taskView } from '../../src/core/tasks/task.js';
+import { definePlan } from '../../src/engine/plans/define-plan.js';
 import { GUARDED_ROUTES } from '../../src/http/routes.js';
 import { createHttpServer, type HttpServer } from '../../src/http/server.js';
 import { aTask } from '../core/tasks/a-task.js';
 import { describeEachDatabase } from '../harness/database.js';
-import { type Answer, collectingLog, type Door, expectProblem, openDoor, options } from './door.js';
+import { AGENTS, type Answer, collectingLog, type Door, expectProblem, openDoor, options } from './door.js';
 
 const tokenOf = (actor: string, more: Partial<Token>): Token => ({
   ...{ token: `token-of-${actor}-0123456789`, actor, role: 'viewer', tenant: 'operations' },
@@ -27,6 +28,10 @@ const ADMINS = [
   tokenOf('ada', { role: 'admin', tenant: 'default' }),
   tokenOf('zeno', { role: 'admin', tenant: 'acme' }),
 ];
+
+const PLANNED = definePlan({
+  ...{ name: 'planned', grants: ['time:sleep:timer'], plan: { nodes: { nap: { type: 'wait', seconds: 0 } } } },
+});
 
 const task = (name: string) => ({ task: { ...aTask(), name }, agent: 'rare' });
 
@@ -67,7 +72,7 @@ describeEachDatabase('two tenants', (kind) => {
   };
 
   beforeAll(async () => {
-    door = await openDoor(kind);
+    door = await openDoor(kind, [...AGENTS, PLANNED]);
     stated = await createHttpServer(door.engine, options(collectingLog().log, { tokens: [IRIS, OLAF, ...ADMINS] }));
     const [over, other, gone] = [await rest('echo'), await rest('echo'), await rest('echo', { subjects: ['carl'] })];
     const paused = await rest('payer', { sessionId: 'talk' });
@@ -138,6 +143,8 @@ describeEachDatabase('two tenants', (kind) => {
       readExportFile: { ids: [exported], query: '?path=data/train-00000-of-00001.jsonl' },
       ...{ getLog: {}, getConsistency: { query: '?earlier=1&size=2' }, listLogEntries: {} },
       ...{ getAgent: { ids: ['echo'], named: true }, getDefinition: { ids: ['echo', definition] } },
+      getPlan: { ids: ['planned'], named: true },
+      checkPlan: { ids: ['planned'], body: { plan: {} }, named: true },
       ...{ listAgents: {}, getHealth: {}, getOpenApi: {} },
       ...{ checkpointNow: { body: {} }, verifyLog: { body: {} }, getMetrics: {} },
       ...{ previewAllRetention: {}, askForAllRetention: { body: {} } },

@@ -9,6 +9,12 @@ export const PLAN_ERRORS = {
     'A node of the plan failed',
     'Read the detail, which names the node; fork the run from an earlier event, or start it again.',
   ),
+  plan_undo_failed: row(
+    500,
+    'pause',
+    'A plan failed, and what it had done could not be undone',
+    'Read the detail, which names what was not undone; a person must look at it.',
+  ),
   plan_changed: row(
     409,
     'stop',

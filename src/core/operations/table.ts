@@ -7,6 +7,7 @@ import { INTERRUPTION_OPERATIONS, STANDING_DECISION_OPERATIONS } from './interru
 import { LOG_OPERATIONS } from './log.js';
 import type { Operation } from './operation.js';
 import { OVERVIEW_OPERATIONS } from './overview.js';
+import { PLAN_OPERATIONS } from './plans.js';
 import { RUN_OPERATIONS } from './runs.js';
 import { SESSION_OPERATIONS } from './sessions.js';
 import { SYSTEM_OPERATIONS } from './system.js';
@@ -31,6 +32,7 @@ export const OPERATIONS = {
   ...SESSION_OPERATIONS,
   ...EMITTED_EVENT_OPERATIONS,
   ...SYSTEM_EVENT_OPERATIONS,
+  ...PLAN_OPERATIONS,
   ...WORKER_OPERATIONS,
   ...SET_ASIDE_OPERATIONS,
   ...OVERVIEW_OPERATIONS,

@@ -4,15 +4,15 @@ import { parsePattern } from '../grants/capability-text.js';
 import type { GrantInput } from '../grants/grants.js';
 import type { ToolSpec } from '../tools/tool.js';
 import { invalidPlan, type PlanTools } from './compile-plan.js';
-import type { CompiledNode, CompiledPlan } from './plan.js';
+import type { CompiledCall, CompiledPlan } from './plan.js';
 import { fillTemplate, readTemplate } from './template.js';
 
 /** What a plan may need at most, as grants: of its own calls, and of the runs that it starts. */
 export interface Closure {
-  /** Capabilities of its calls, and the nodes that need them. */
-  readonly own: ReadonlyMap<string, readonly string[]>;
+  /** Capabilities that its calls need, with these calls. */
+  readonly own: ReadonlyMap<string, readonly CompiledCall[]>;
   /** Capabilities that agents of its nodes hold, which it must be able to pass on. */
-  readonly passedOn: ReadonlyMap<string, readonly string[]>;
+  readonly passedOn: ReadonlyMap<string, readonly CompiledCall[]>;
 }
 
 /** What an agent of the configuration is granted; undefined: there is none of this name. */
@@ -20,23 +20,23 @@ export type GrantsOfAgent = (agent: string) => readonly string[] | undefined;
 
 /** Everything that a plan can ever need. Throws `plan_invalid` where a node does not say it. */
 export function closureOf(name: string, plan: CompiledPlan, tools: PlanTools, grantsOf: GrantsOfAgent): Closure {
-  const own = new Map<string, string[]>();
-  const passedOn = new Map<string, string[]>();
+  const own = new Map<string, CompiledCall[]>();
+  const passedOn = new Map<string, CompiledCall[]>();
   const problems: FieldError[] = [];
-  const add = (to: Map<string, string[]>, capability: string, id: string): void => {
-    const nodes = to.get(capability);
-    if (nodes === undefined) to.set(capability, [id]);
-    else nodes.push(id);
+  const add = (to: Map<string, CompiledCall[]>, capability: string, call: CompiledCall): void => {
+    const calls = to.get(capability);
+    if (calls === undefined) to.set(capability, [call]);
+    else calls.push(call);
   };
-  for (const compiled of plan.nodes) {
-    const needed = neededBy(compiled, tools);
+  for (const call of plan.calls) {
+    const needed = neededBy(call, tools);
     if (!Array.isArray(needed)) problems.push(needed as FieldError);
-    else for (const capability of needed) add(own, capability, compiled.id);
-    if (compiled.node.type !== 'agent') continue;
-    const granted = grantsOf(compiled.node.agent);
-    const at = `/nodes/${compiled.id}/agent`;
-    if (granted === undefined) problems.push({ pointer: at, detail: `there is no agent ${compiled.node.agent}` });
-    for (const capability of granted ?? []) add(passedOn, capability, compiled.id);
+    else for (const capability of needed) add(own, capability, call);
+    if (call.node.type !== 'agent') continue;
+    const granted = grantsOf(call.node.agent);
+    if (granted === undefined)
+      problems.push({ pointer: `${call.at}/agent`, detail: `there is no agent ${call.node.agent}` });
+    for (const capability of granted ?? []) add(passedOn, capability, call);
   }
   if (problems.length > 0) throw invalidPlan(name, problems);
   return { own, passedOn };
@@ -50,27 +50,27 @@ export const grantsOfClosure = ({ own, passedOn }: Closure): GrantInput[] => [
   })),
 ];
 
-function neededBy({ id, node, tool, arguments: given }: CompiledNode, tools: PlanTools): string[] | FieldError {
+function neededBy({ at, node, tool, arguments: given, stated }: CompiledCall, tools: PlanTools): string[] | FieldError {
   const spec = tools.get(tool);
-  if (spec === undefined) return { pointer: `/nodes/${id}/tool`, detail: `there is no tool ${tool}` };
+  if (spec === undefined) return { pointer: `${at}/tool`, detail: `there is no tool ${tool}` };
   if (node.type === 'wait' && node.event !== undefined) return [`event:wait:${node.event}`];
-  if (node.type === 'tool' && node.capabilities !== undefined) return statedIn(id, node.capabilities);
+  if (stated !== null) return statedIn(at, stated);
   const needed = capabilitiesOfAnyInput(spec) ?? capabilitiesOfConstant(spec, given);
   return (
     needed ?? {
-      pointer: `/nodes/${id}/capabilities`,
+      pointer: `${at}/capabilities`,
       detail: `${tool} computes from its arguments what it needs; state here what that is at most`,
     }
   );
 }
 
-function statedIn(id: string, stated: readonly string[]): string[] | FieldError {
+function statedIn(at: string, stated: readonly string[]): string[] | FieldError {
   for (const [index, capability] of stated.entries()) {
     try {
       parsePattern(capability);
     } catch (error) {
       if (!(error instanceof HoldfastError)) throw error;
-      return { pointer: `/nodes/${id}/capabilities/${index}`, detail: error.message.replace(/\.$/, '') };
+      return { pointer: `${at}/capabilities/${index}`, detail: error.message.replace(/\.$/, '') };
     }
   }
   return [...stated];
@@ -95,7 +95,7 @@ function capabilitiesOfAnyInput(spec: ToolSpec): string[] | null {
   }
 }
 
-function capabilitiesOfConstant(spec: ToolSpec, given: CompiledNode['arguments']): string[] | null {
+function capabilitiesOfConstant(spec: ToolSpec, given: CompiledCall['arguments']): string[] | null {
   if (readTemplate(given, '').references.length > 0) return null;
   const parsed = spec.parse(fillTemplate(given, {}));
   if (!parsed.ok) return null;

@@ -2,33 +2,41 @@ import type { z } from 'zod';
 import { type FieldError, HoldfastError } from '../errors/errors.js';
 import { fieldErrorsOf } from '../field-errors.js';
 import { assertAnswerable } from '../interruptions/answer.js';
-import type { JsonObject } from '../json.js';
+import type { JsonObject, JsonValue } from '../json.js';
 import type { ToolSpec } from '../tools/tool.js';
-import { callOfNode } from './node-call.js';
-import { type CompiledNode, type CompiledPlan, MOST_NODES, type PlanDocument, planDocument } from './plan.js';
+import { conditionsOf, type InnerBlock, innerBlocks } from './blocks.js';
+import { readExpression } from './expression.js';
+import { callOfNode, RETRY_WAIT, undoOfNode, waitsToRetry } from './node-call.js';
+import { inOrder } from './node-order.js';
+import {
+  type CompiledBlock,
+  type CompiledCall,
+  type CompiledNode,
+  type CompiledPlan,
+  MOST_NODES,
+  type PlanNode,
+  planDocument,
+} from './plan.js';
 import { fillTemplate, type Reference, readTemplate, stepsOf } from './template.js';
 
 /** The tools that a plan may call by their names. */
 export type PlanTools = ReadonlyMap<string, ToolSpec>;
 
 /**
- * Reads a plan: its shape, its references, the tools that it names, and the order of its nodes. Throws `plan_invalid`, which has a pointer
- * for everything that is wrong.
+ * Reads a plan: its shape, its references, the tools that it names, and the order of its nodes. Throws `plan_invalid`, with a pointer for
+ * everything that is wrong.
  */
 export function compilePlan(name: string, given: unknown, tools: PlanTools): CompiledPlan {
   const parsed = planDocument.safeParse(given);
   if (!parsed.success) throw invalidPlan(name, fieldErrorsOf(parsed.error as z.ZodError));
   const document = parsed.data;
-  const ids = Object.keys(document.nodes);
-  if (ids.length === 0 || ids.length > MOST_NODES)
-    throw invalidPlan(name, [{ pointer: '/nodes', detail: `has ${ids.length} nodes; expected 1 to ${MOST_NODES}` }]);
-  const problems: FieldError[] = [];
-  const nodes = ids.map((id) => compileNode(document, id, tools, problems));
-  problems.push(...schemaProblems(document.input, '/input'));
-  readOutput(document, problems);
-  if (problems.length > 0) throw invalidPlan(name, problems);
-  const { ordered, depth } = inOrder(name, nodes);
-  return { document, nodes: ordered, depth };
+  const reader = new PlanReader(tools);
+  reader.schema(document.input, '/input');
+  const { block } = reader.block(document, '', { visible: new Set(), names: new Set(['input']), prefix: '' });
+  if (reader.nodes.length > MOST_NODES)
+    reader.wrong('/nodes', `has ${reader.nodes.length} nodes; expected at most ${MOST_NODES}`);
+  if (reader.problems.length > 0) throw invalidPlan(name, reader.problems);
+  return { document, block, nodes: reader.nodes, calls: reader.calls };
 }
 
 export function invalidPlan(name: string, fields: readonly FieldError[], cause?: unknown): HoldfastError {
@@ -39,123 +47,167 @@ export function invalidPlan(name: string, fields: readonly FieldError[], cause?:
   });
 }
 
-function compileNode(document: PlanDocument, id: string, tools: PlanTools, problems: FieldError[]): CompiledNode {
-  const at = `/nodes/${id}`;
-  const node = document.nodes[id] as CompiledNode['node'];
-  const call = callOfNode(node);
-  const reading = readTemplate(call.arguments, `${at}/${placeOfArguments(node.type)}`);
-  problems.push(...reading.problems);
-  const needs = new Set<string>();
-  for (const [index, other] of (node.after ?? []).entries()) {
-    if (Object.hasOwn(document.nodes, other)) needs.add(other);
-    else problems.push({ pointer: `${at}/after/${index}`, detail: `there is no node ${other}` });
-  }
-  for (const reference of reading.references) {
-    const found = nodeOf(document, reference);
-    if (found.problem !== null) problems.push(found.problem);
-    if (found.node !== null) needs.add(found.node);
-  }
-  const isConstant = reading.references.length + reading.problems.length === 0;
-  problems.push(...toolProblems(node, at, tools, isConstant));
-  if (node.type === 'ask') problems.push(...schemaProblems(node.schema, `${at}/schema`, node.choices));
-  return { id, node, ...call, needs: [...needs] };
+/** What a place of a plan can read. */
+interface Surroundings {
+  /** Nodes around it and beside it. */
+  readonly visible: ReadonlySet<string>;
+  /** What else there is: the input, and what a map or a loop gives. */
+  readonly names: ReadonlySet<string>;
+  /** The way to it. */
+  readonly prefix: string;
 }
 
-/** Of other nodes than those of tools, what becomes their arguments stands in the node itself. */
-const placeOfArguments = (type: CompiledNode['node']['type']): string => (type === 'tool' ? 'arguments' : type);
+const withNames = (around: Surroundings, names: readonly string[]): Surroundings => ({
+  ...around,
+  names: new Set([...around.names, ...names]),
+});
 
-/** The node that a reference names; null: the input. */
-function nodeOf(
-  { nodes }: PlanDocument,
-  { pointer, at }: Reference,
-): { readonly node: string | null; readonly problem: FieldError | null } {
-  const [first, second] = stepsOf(pointer);
-  if (first === 'input') return { node: null, problem: null };
-  const problem = (detail: string) => ({ node: null, problem: { pointer: at, detail } });
-  if (first !== 'nodes') return problem(`${pointer} begins with neither /input nor /nodes`);
-  if (second === undefined) return problem('/nodes names no node');
-  return Object.hasOwn(nodes, second) ? { node: second, problem: null } : problem(`there is no node ${second}`);
-}
+/** Nodes that are read, also of those around. */
+type Reads = readonly string[];
 
-function toolProblems(
-  node: CompiledNode['node'],
-  at: string,
-  tools: PlanTools,
-  isConstant: boolean,
-): readonly FieldError[] {
-  if (node.type !== 'tool') return [];
-  const spec = tools.get(node.tool);
-  if (spec === undefined) {
-    const known = [...tools.keys()].join(', ');
-    return [{ pointer: `${at}/tool`, detail: `there is no tool ${node.tool}; the plan has: ${known || 'none'}` }];
+class PlanReader {
+  readonly problems: FieldError[] = [];
+  readonly nodes: CompiledNode[] = [];
+  readonly calls: CompiledCall[] = [];
+  readonly #tools: PlanTools;
+
+  constructor(tools: PlanTools) {
+    this.#tools = tools;
   }
-  if (!isConstant) return [];
-  const parsed = spec.parse(fillTemplate(node.arguments ?? {}, {}));
-  return parsed.ok ? [] : [{ pointer: `${at}/arguments`, detail: parsed.problem }];
-}
 
-/** What keeps values from being checked against a schema. */
-function schemaProblems(
-  schema: JsonObject | undefined,
-  pointer: string,
-  choices: readonly string[] = [],
-): readonly FieldError[] {
-  try {
-    assertAnswerable({ choices: choices.length === 0 ? null : choices, schema: schema ?? null });
-    return [];
-  } catch (error) {
-    if (!(error instanceof HoldfastError)) throw error;
-    return [{ pointer, detail: error.message.replace(/^This question cannot be answered: /, '').replace(/\.$/, '') }];
+  wrong(pointer: string, detail: string): void {
+    this.problems.push({ pointer, detail });
   }
-}
 
-function readOutput(document: PlanDocument, problems: FieldError[]): void {
-  if (document.output === undefined) return;
-  const reading = readTemplate(document.output, '/output');
-  problems.push(...reading.problems);
-  for (const reference of reading.references) {
-    const { problem } = nodeOf(document, reference);
-    if (problem !== null) problems.push(problem);
-  }
-}
-
-/** The nodes in an order in which each comes after those that it needs. Throws `plan_invalid`, which names a cycle. */
-function inOrder(
-  name: string,
-  nodes: readonly CompiledNode[],
-): { readonly ordered: readonly CompiledNode[]; readonly depth: number } {
-  const byId = new Map(nodes.map((node) => [node.id, node]));
-  const left = new Map(nodes.map((node) => [node.id, node.needs.length]));
-  const needed = new Map<string, string[]>();
-  for (const { id, needs } of nodes) for (const need of needs) needed.set(need, [...(needed.get(need) ?? []), id]);
-  const levels = new Map<string, number>();
-  const ready = nodes.filter(({ needs }) => needs.length === 0);
-  const ordered: CompiledNode[] = [];
-  for (let node = ready.shift(); node !== undefined; node = ready.shift()) {
-    ordered.push(node);
-    levels.set(node.id, 1 + Math.max(0, ...node.needs.map((need) => levels.get(need) ?? 0)));
-    for (const id of needed.get(node.id) ?? []) {
-      const count = (left.get(id) ?? 0) - 1;
-      left.set(id, count);
-      const next = byId.get(id);
-      if (count === 0 && next !== undefined) ready.push(next);
+  /** What keeps values from being checked against a schema. */
+  schema(schema: JsonObject | undefined, pointer: string, choices: readonly string[] = []): void {
+    try {
+      assertAnswerable({ choices: choices.length === 0 ? null : choices, schema: schema ?? null });
+    } catch (error) {
+      if (!(error instanceof HoldfastError)) throw error;
+      this.wrong(pointer, error.message.replace(/^This question cannot be answered: /, '').replace(/\.$/, ''));
     }
   }
-  if (ordered.length < nodes.length) {
-    const cycle = cycleAmong(byId, new Set(ordered.map(({ id }) => id)));
-    const detail = `the nodes need one another: ${cycle.join(' needs ')}`;
-    throw invalidPlan(name, [{ pointer: `/nodes/${cycle[0] ?? ''}`, detail }]);
+
+  /** Reads a block. Its nodes read those around them, and have other names than these. */
+  block(
+    { nodes, output }: InnerBlock['block'],
+    at: string,
+    around: Surroundings,
+  ): { readonly block: CompiledBlock; readonly reads: Reads } {
+    const ids = Object.keys(nodes);
+    if (ids.length === 0) this.wrong(`${at}/nodes`, 'expected at least one node');
+    for (const id of ids)
+      if (around.visible.has(id))
+        this.wrong(`${at}/nodes/${id}`, 'a node around it has this name; expected another one');
+    const inside = { ...around, visible: new Set([...around.visible, ...ids]) };
+    const read = ids.map((id) => this.#node(id, nodes[id] as PlanNode, `${at}/nodes/${id}`, inside));
+    const own = new Set(ids);
+    const compiled = read.map(({ node, reads }) => ({
+      ...node,
+      needs: [...new Set(reads)].filter((id) => own.has(id)),
+    }));
+    this.nodes.push(...compiled);
+    const { ordered, cycle } = inOrder(compiled);
+    if (cycle.length > 0) this.wrong(`${at}/nodes/${cycle[0]}`, `the nodes need one another: ${cycle.join(' needs ')}`);
+    const ofOutput = output === undefined ? [] : this.#template(output, `${at}/output`, inside);
+    const reads = [...read.flatMap((one) => one.reads), ...ofOutput].filter((id) => !own.has(id));
+    return { block: { nodes: ordered, output: output ?? outputOfLast(compiled) }, reads };
   }
-  return { ordered, depth: Math.max(0, ...levels.values()) };
+
+  #node(
+    id: string,
+    node: PlanNode,
+    at: string,
+    around: Surroundings,
+  ): { readonly node: Omit<CompiledNode, 'needs'>; readonly reads: Reads } {
+    const path = `${around.prefix}${id}`;
+    const call = callOfNode(node, path, at);
+    const undo = undoOfNode(node, path, at);
+    if (waitsToRetry(node)) this.calls.push({ ...RETRY_WAIT, path: `${path}~wait`, at: `${at}/retry` });
+    if (node.type === 'ask') this.schema(node.schema, `${at}/schema`, node.choices);
+    const conditions = conditionsOf(node, at).flatMap(({ type, value, at: place, names }) =>
+      type === 'template'
+        ? this.#template(value, place, withNames(around, names))
+        : this.#expression(String(value), place, withNames(around, names)),
+    );
+    const blocks = innerBlocks(node, at).map(({ block, at: place, key, names }) =>
+      this.block(block, place, { ...withNames(around, names), prefix: `${path}.${key}` }),
+    );
+    const reads = [
+      ...this.#after(node.after ?? [], at, around),
+      ...(call === null ? [] : this.#call(call, around)),
+      // What its own node gave is there by then.
+      ...(undo === null ? [] : this.#call(undo, around).filter((one) => one !== id)),
+      ...conditions,
+      ...blocks.flatMap((block) => block.reads),
+    ];
+    return { node: { id, path, node, call, undo, blocks: blocks.map(({ block }) => block) }, reads };
+  }
+
+  #after(after: readonly string[], at: string, { visible }: Surroundings): Reads {
+    for (const [index, id] of after.entries())
+      if (!visible.has(id)) this.wrong(`${at}/after/${index}`, `there is no node ${id}`);
+    return after;
+  }
+
+  #call(call: CompiledCall, around: Surroundings): Reads {
+    this.calls.push(call);
+    const { node, at, tool } = call;
+    const place = node.type === 'tool' ? `${at}/arguments` : at;
+    const before = this.problems.length;
+    const pointers = this.#pointers(call.arguments, place);
+    const reads = this.#judge(pointers, around);
+    if (node.type !== 'tool') return reads;
+    const spec = this.#tools.get(tool);
+    if (spec === undefined) {
+      const known = [...this.#tools.keys()].join(', ') || 'none';
+      this.wrong(`${at}/tool`, `there is no tool ${tool}; the plan has: ${known}`);
+    } else if (pointers.length === 0 && this.problems.length === before) {
+      const parsed = spec.parse(fillTemplate(call.arguments, {}));
+      if (!parsed.ok) this.wrong(place, parsed.problem);
+    }
+    return reads;
+  }
+
+  #template(template: JsonValue, at: string, around: Surroundings): Reads {
+    return this.#judge(this.#pointers(template, at), around);
+  }
+
+  #pointers(template: JsonValue, at: string): readonly Reference[] {
+    const { references, problems } = readTemplate(template, at);
+    this.problems.push(...problems);
+    return references;
+  }
+
+  #expression(text: string, at: string, around: Surroundings): Reads {
+    const { pointers, problem } = readExpression(text);
+    if (problem !== null) this.wrong(at, problem);
+    return this.#judge(
+      pointers.map((pointer) => ({ pointer, at })),
+      around,
+    );
+  }
+
+  /** The nodes among what is read; what is not there is a problem. */
+  #judge(references: readonly Reference[], { visible, names }: Surroundings): Reads {
+    return references.flatMap(({ pointer, at }) => {
+      const [first = '', second] = stepsOf(pointer);
+      if (names.has(first)) return [];
+      if (first !== 'nodes') {
+        const known = [...names].map((name) => `/${name}`).join(', ');
+        this.wrong(at, `${pointer} begins with none of ${known}, /nodes`);
+      } else if (second === undefined) this.wrong(at, '/nodes names no node');
+      else if (!visible.has(second)) this.wrong(at, `there is no node ${second}`);
+      else return [second];
+      return [];
+    });
+  }
 }
 
-/** Follows what is needed among the nodes that could not be ordered: each of these needs another one of them. */
-function cycleAmong(byId: ReadonlyMap<string, CompiledNode>, done: ReadonlySet<string>): readonly string[] {
-  const way: string[] = [];
-  let id = [...byId.keys()].find((one) => !done.has(one));
-  while (id !== undefined && !way.includes(id)) {
-    way.push(id);
-    id = byId.get(id)?.needs.find((need) => !done.has(need));
-  }
-  return id === undefined ? way : [...way.slice(way.indexOf(id)), id];
+/** The outputs of the nodes that no other node needs, by their names. */
+function outputOfLast(nodes: readonly CompiledNode[]): JsonObject {
+  const needed = new Set(nodes.flatMap(({ needs }) => needs));
+  const last = nodes.filter(({ id }) => !needed.has(id));
+  return Object.fromEntries(last.map(({ id }) => [id, { $from: `/nodes/${id}` }]));
 }

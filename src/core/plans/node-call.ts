@@ -1,11 +1,5 @@
 import type { JsonObject } from '../json.js';
-import type { PlanNode } from './plan.js';
-
-/** The call that a node makes: the name of a tool, and a template of its arguments. */
-export interface NodeCall {
-  readonly tool: string;
-  readonly arguments: JsonObject;
-}
+import type { CallNode, CompiledCall, PlanNode } from './plan.js';
 
 /** The tool that runs an agent for a plan. */
 export const agentToolName = (agent: string): string =>
@@ -21,8 +15,32 @@ export const approvalToolName = (approvals: number): string => (approvals === 1 
 const present = (members: { readonly [name: string]: JsonObject[string] | undefined }): JsonObject =>
   Object.fromEntries(Object.entries(members).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
 
-/** Every node is one call of a tool, so that grants, intents, approvals and waits are those of calls. */
-export function callOfNode(node: PlanNode): NodeCall {
+const isCallNode = (node: PlanNode): node is CallNode =>
+  node.type === 'tool' || node.type === 'agent' || node.type === 'ask' || node.type === 'wait';
+
+/** The call of a node, so that grants, intents, approvals and waits are those of calls. Null: it has nodes inside. */
+export function callOfNode(node: PlanNode, path: string, at: string): CompiledCall | null {
+  if (!isCallNode(node)) return null;
+  const stated = node.type === 'tool' ? (node.capabilities ?? null) : null;
+  return { path, at, node, stated, ...toolOfNode(node) };
+}
+
+/** The call that takes back what a node did; null: nothing does. */
+export function undoOfNode(node: PlanNode, path: string, at: string): CompiledCall | null {
+  if ((node.type !== 'tool' && node.type !== 'agent') || node.undo === undefined) return null;
+  const call = { ...node.undo, type: 'tool' as const };
+  return callOfNode(call, `${path}~undo`, `${at}/undo`);
+}
+
+/** The call between two tries of a node. */
+export const RETRY_WAIT: Pick<CompiledCall, 'node' | 'tool' | 'arguments' | 'stated'> = {
+  ...{ node: { type: 'wait', seconds: 1 }, tool: 'sleep', arguments: { seconds: 1 }, stated: null },
+};
+
+export const waitsToRetry = (node: PlanNode): boolean =>
+  'retry' in node && node.retry !== undefined && node.retry.firstSeconds !== 0;
+
+function toolOfNode(node: CallNode): Pick<CompiledCall, 'tool' | 'arguments'> {
   switch (node.type) {
     case 'tool':
       return { tool: node.tool, arguments: node.arguments ?? {} };

@@ -1,47 +1,61 @@
 import { z } from 'zod';
 import { eventName } from '../interruptions/wait.js';
-import { type JsonObject, jsonObject, jsonValue, nameText } from '../json.js';
+import { type JsonObject, type JsonValue, jsonObject, jsonValue, nameText } from '../json.js';
 
 /** Calls of a plan that begin in one turn, where it says nothing. */
 export const DEFAULT_AT_ONCE = 50;
+/** Nodes of a plan, those inside of others too. */
 export const MOST_NODES = 2000;
+/** Items of a map, and rounds of a loop. */
+const MOST_ROUNDS = 1000;
 
 export const nodeId = z.string().regex(/^[a-z][a-z0-9_]{0,63}$/, 'expected [a-z][a-z0-9_]* of at most 64 characters');
+const expression = z.string().min(1).max(2000);
 
 const common = {
-  description: z.string().max(1000).exactOptional().describe('What people read of it.'),
-  after: z.array(nodeId).max(100).exactOptional().describe('Nodes that end before it, beside those that it refers to.'),
+  description: z.string().max(1000).exactOptional(),
+  after: z.array(nodeId).max(100).exactOptional(),
 };
+
+const retry = z.strictObject({
+  attempts: z.int().min(2).max(20),
+  firstSeconds: z.number().min(0).max(86_400).exactOptional(),
+  longestSeconds: z.number().min(0).max(86_400).exactOptional(),
+});
+const undo = z.strictObject({
+  tool: z.string().min(1).max(64),
+  arguments: jsonObject.exactOptional(),
+  capabilities: z.array(z.string().max(4096)).min(1).max(100).exactOptional(),
+});
 
 const toolNode = z.strictObject({
   ...common,
   type: z.literal('tool'),
-  tool: z.string().min(1).max(64).describe('Name of a tool of the plan.'),
-  arguments: jsonObject.exactOptional().describe('A template.'),
-  capabilities: z
-    .array(z.string().max(4096))
-    .min(1)
-    .max(100)
-    .exactOptional()
-    .describe('What the call may need at most, where its tool computes that from its arguments.'),
+  tool: z.string().min(1).max(64),
+  arguments: jsonObject.exactOptional(),
+  capabilities: z.array(z.string().max(4096)).min(1).max(100).exactOptional(),
+  retry: retry.exactOptional(),
+  undo: undo.exactOptional(),
 });
 
 const agentNode = z.strictObject({
   ...common,
   type: z.literal('agent'),
-  agent: nameText.describe('Name of an agent of the configuration, which may be another plan.'),
-  input: jsonValue.describe('A template: a text, or what is sent as JSON.'),
+  agent: nameText,
+  input: jsonValue,
+  retry: retry.exactOptional(),
+  undo: undo.exactOptional(),
 });
 
 const askNode = z
   .strictObject({
     ...common,
     type: z.literal('ask'),
-    question: jsonValue.exactOptional().describe('A template of the text of a question.'),
+    question: jsonValue.exactOptional(),
     choices: z.array(z.string().min(1).max(1000)).min(1).max(100).exactOptional(),
-    schema: jsonObject.exactOptional().describe('A JSON schema that the answer must fit.'),
-    approval: jsonValue.exactOptional().describe('A template of what is to be approved, in place of a question.'),
-    approvals: z.int().min(1).max(20).exactOptional().describe('How many people must approve. Default 1.'),
+    schema: jsonObject.exactOptional(),
+    approval: jsonValue.exactOptional(),
+    approvals: z.int().min(1).max(20).exactOptional(),
   })
   .refine((node) => (node.question === undefined) !== (node.approval === undefined), 'expected question or approval');
 
@@ -49,52 +63,137 @@ const waitNode = z
   .strictObject({
     ...common,
     type: z.literal('wait'),
-    seconds: jsonValue.exactOptional().describe('A template of a number.'),
-    until: jsonValue.exactOptional().describe('A template of a time, such as 2030-01-31T09:00:00Z.'),
-    event: eventName.exactOptional().describe('Name of an event.'),
-    key: jsonValue.exactOptional().describe('A template of the key of the event.'),
-    timeoutSeconds: z.number().min(1).exactOptional().describe('Gives up on the event after so long.'),
+    seconds: jsonValue.exactOptional(),
+    until: jsonValue.exactOptional(),
+    event: eventName.exactOptional(),
+    key: jsonValue.exactOptional(),
+    timeoutSeconds: z.number().min(1).exactOptional(),
   })
   .refine(
     ({ seconds, until, event }) => [seconds, until, event].filter((one) => one !== undefined).length === 1,
     'expected one of seconds, until, event',
   );
 
-export const planNode = z.discriminatedUnion('type', [toolNode, agentNode, askNode, waitNode]);
-export type PlanNode = z.infer<typeof planNode>;
+/** Nodes inside of a node, and what they give together. */
+interface Block {
+  readonly nodes: { readonly [id: string]: PlanNode };
+  readonly output?: JsonValue;
+}
 
-/** A plan as JSON. */
-export const planDocument = z
-  .strictObject({
-    description: z.string().max(8192).exactOptional(),
-    input: jsonObject
-      .exactOptional()
-      .describe('A JSON schema of the input, which runs get as JSON text. Without one: the input is a text.'),
-    atOnce: z.int().min(1).max(200).exactOptional().describe('Calls that begin at once. Default 50.'),
-    nodes: z.record(nodeId, planNode),
-    output: jsonValue
-      .exactOptional()
-      .describe('A template. Without one: the outputs of the nodes that no other node needs, by their names.'),
-  })
-  .meta({ id: 'Plan', description: 'Nodes, and what each gets from the input and from other nodes.' });
+interface Common {
+  readonly description?: string;
+  readonly after?: string[];
+}
+
+export interface ParallelNode extends Common, Block {
+  readonly type: 'parallel';
+}
+export interface MapNode extends Common, Block {
+  readonly type: 'map';
+  readonly over: JsonValue;
+  readonly most?: number;
+  readonly atOnce?: number;
+}
+export interface LoopNode extends Common, Block {
+  readonly type: 'loop';
+  readonly until: string;
+  readonly most: number;
+}
+export interface BranchNode extends Common {
+  readonly type: 'branch';
+  readonly cases: readonly (Block & { readonly when: string })[];
+  readonly else?: Block;
+}
+
+export type CallNode =
+  | z.infer<typeof toolNode>
+  | z.infer<typeof agentNode>
+  | z.infer<typeof askNode>
+  | z.infer<typeof waitNode>;
+export type GroupNode = ParallelNode | MapNode | LoopNode | BranchNode;
+export type PlanNode = CallNode | GroupNode;
+
+const nodes = z.record(
+  nodeId,
+  z.lazy((): z.ZodType<PlanNode> => planNode),
+);
+const block = { nodes, output: jsonValue.exactOptional() };
+
+const planNode: z.ZodType<PlanNode> = z.discriminatedUnion('type', [
+  toolNode,
+  agentNode,
+  askNode,
+  waitNode,
+  z.strictObject({ ...common, ...block, type: z.literal('parallel') }),
+  z.strictObject({
+    ...{ ...common, ...block, type: z.literal('map'), over: jsonValue },
+    most: z.int().min(1).max(MOST_ROUNDS).exactOptional(),
+    atOnce: z.int().min(1).max(200).exactOptional(),
+  }),
+  z.strictObject({
+    ...{ ...common, ...block, type: z.literal('loop'), until: expression },
+    most: z.int().min(1).max(MOST_ROUNDS),
+  }),
+  z.strictObject({
+    ...{ ...common, type: z.literal('branch') },
+    cases: z
+      .array(z.strictObject({ when: expression, ...block }))
+      .min(1)
+      .max(50),
+    else: z.strictObject(block).exactOptional(),
+  }),
+]);
+
+/** A plan as JSON: docs/agents/plans.md. */
+export const planDocument = z.strictObject({
+  description: z.string().max(8192).exactOptional(),
+  input: jsonObject.exactOptional(),
+  atOnce: z.int().min(1).max(200).exactOptional(),
+  ...block,
+});
 export type PlanDocument = z.infer<typeof planDocument>;
 
-/** One call of a tool, as every node becomes one. */
-export interface CompiledNode {
-  readonly id: string;
-  readonly node: PlanNode;
+/** A call that a node makes, or that takes back what one did. */
+export interface CompiledCall {
+  /** The way to its node: `each.pay`. */
+  readonly path: string;
+  /** Where it stands in the document. */
+  readonly at: string;
+  readonly node: CallNode;
   readonly tool: string;
   /** A template of the arguments. */
   readonly arguments: JsonObject;
-  /** Nodes that must have ended before it begins. */
+  /** What it may need at most, where the document says so. */
+  readonly stated: readonly string[] | null;
+}
+
+/** A node with what must have ended before it begins. */
+export interface CompiledNode {
+  readonly id: string;
+  readonly path: string;
+  readonly node: PlanNode;
   readonly needs: readonly string[];
+  /** Null: it has nodes inside. */
+  readonly call: CompiledCall | null;
+  /** What takes back what it did; null: nothing does. */
+  readonly undo: CompiledCall | null;
+  /** Nodes inside: one block, or of a branch one for each case and then that of `else`. */
+  readonly blocks: readonly CompiledBlock[];
+}
+
+export interface CompiledBlock {
+  /** In an order in which every node comes after those that it needs. */
+  readonly nodes: readonly CompiledNode[];
+  /** A template. */
+  readonly output: JsonValue;
 }
 
 /** A plan that was found to be valid. */
 export interface CompiledPlan {
   readonly document: PlanDocument;
-  /** In an order in which every node comes after those that it needs. */
+  readonly block: CompiledBlock;
+  /** Every node, those inside of others too. */
   readonly nodes: readonly CompiledNode[];
-  /** Nodes on the longest way through it. */
-  readonly depth: number;
+  /** Every call that it can make, those that take others back too. */
+  readonly calls: readonly CompiledCall[];
 }

@@ -1,10 +1,11 @@
 import { type FieldError, HoldfastError } from '../errors/errors.js';
 import { pointerTo } from '../field-errors.js';
 import { canonical, isObject, type JsonObject, type JsonValue } from '../json.js';
+import { evaluateExpression, readExpression } from './expression.js';
 
 /**
  * A value with places that are filled in when a node begins. `{ $from }` stands for what a JSON Pointer finds in the scope,
- * `{ $text }` for its parts as one text, and `{ $value }` for a value that is taken as it is.
+ * `{ $text }` for its parts as one text, `{ $cel }` for the value of an expression, and `{ $value }` for a value that is taken as it is.
  */
 export type Template = JsonValue;
 
@@ -14,9 +15,10 @@ export type Scope = JsonObject;
 type Place =
   | { readonly type: 'from'; readonly pointer: string }
   | { readonly type: 'text'; readonly parts: readonly JsonValue[] }
+  | { readonly type: 'cel'; readonly expression: string }
   | { readonly type: 'value'; readonly value: JsonValue };
 
-const NAMES = ['$from', '$text', '$value'] as const;
+const NAMES = ['$from', '$text', '$cel', '$value'] as const;
 
 /** The place that an object stands for; null: it is an object like any other. */
 function placeIn(template: JsonObject): Place | string | null {
@@ -25,6 +27,8 @@ function placeIn(template: JsonObject): Place | string | null {
   const value = template[name];
   if (name === '$from') return typeof value === 'string' ? { type: 'from', pointer: value } : 'expected a JSON Pointer';
   if (name === '$text') return Array.isArray(value) ? { type: 'text', parts: value } : 'expected a list of parts';
+  if (name === '$cel')
+    return typeof value === 'string' ? { type: 'cel', expression: value } : 'expected an expression in CEL';
   if (name === '$value') return { type: 'value', value: value ?? null };
   return `expected one of ${NAMES.join(', ')}; write a value with such a name as { "$value": … }`;
 }
@@ -42,25 +46,46 @@ export interface TemplateReading {
 
 /** Every reference of a template, and what is wrong with it. `at`: where the template stands. */
 export function readTemplate(template: Template, at: string): TemplateReading {
-  const references: Reference[] = [];
-  const problems: FieldError[] = [];
-  const walk = (value: JsonValue, here: string): void => {
-    if (Array.isArray(value)) for (const [index, item] of value.entries()) walk(item, `${here}/${index}`);
-    if (!isObject(value)) return;
-    const place = placeIn(value);
-    if (typeof place === 'string') problems.push({ pointer: `${here}${pointerTo(Object.keys(value))}`, detail: place });
-    else if (place === null)
-      for (const [name, item] of Object.entries(value)) walk(item, `${here}${pointerTo([name])}`);
-    else if (place.type === 'text')
-      for (const [index, part] of place.parts.entries()) walk(part, `${here}/$text/${index}`);
-    else if (place.type === 'from') {
-      const problem = pointerProblem(place.pointer);
-      if (problem === null) references.push({ pointer: place.pointer, at: `${here}/$from` });
-      else problems.push({ pointer: `${here}/$from`, detail: problem });
+  const reading: Reading = { references: [], problems: [] };
+  readValue(template, at, reading);
+  return reading;
+}
+
+interface Reading {
+  readonly references: Reference[];
+  readonly problems: FieldError[];
+}
+
+function readValue(value: JsonValue, at: string, reading: Reading): void {
+  if (Array.isArray(value)) for (const [index, item] of value.entries()) readValue(item, `${at}/${index}`, reading);
+  if (!isObject(value)) return;
+  const place = placeIn(value);
+  if (typeof place === 'string')
+    reading.problems.push({ pointer: `${at}${pointerTo(Object.keys(value))}`, detail: place });
+  else if (place !== null) readPlace(place, at, reading);
+  else for (const [name, item] of Object.entries(value)) readValue(item, `${at}${pointerTo([name])}`, reading);
+}
+
+function readPlace(place: Place, at: string, reading: Reading): void {
+  switch (place.type) {
+    case 'text':
+      for (const [index, part] of place.parts.entries()) readValue(part, `${at}/$text/${index}`, reading);
+      break;
+    case 'cel': {
+      const { pointers, problem } = readExpression(place.expression);
+      for (const pointer of pointers) reading.references.push({ pointer, at: `${at}/$cel` });
+      if (problem !== null) reading.problems.push({ pointer: `${at}/$cel`, detail: problem });
+      break;
     }
-  };
-  walk(template, at);
-  return { references, problems };
+    case 'from': {
+      const problem = pointerProblem(place.pointer);
+      if (problem === null) reading.references.push({ pointer: place.pointer, at: `${at}/$from` });
+      else reading.problems.push({ pointer: `${at}/$from`, detail: problem });
+      break;
+    }
+    case 'value':
+      break;
+  }
 }
 
 const pointerProblem = (pointer: string): string | null =>
@@ -83,6 +108,7 @@ export function fillTemplate(template: Template, scope: Scope): JsonValue {
   if (place === null || typeof place === 'string')
     return Object.fromEntries(Object.entries(template).map(([name, item]) => [name, fillTemplate(item, scope)]));
   if (place.type === 'value') return place.value;
+  if (place.type === 'cel') return evaluateExpression(place.expression, scope);
   if (place.type === 'from') return valueAt(scope, place.pointer);
   return place.parts.map((part) => textOf(fillTemplate(part, scope))).join('');
 }

@@ -65,12 +65,12 @@ export const specsOf = (tools: readonly DeclaredTool[]): ReadonlyMap<string, Too
   new Map(tools.map((tool) => [tool.name, toolSpecOf(tool)]));
 
 /** The tools of nodes that name none: each once. */
-function toolsOfNodes({ nodes }: CompiledPlan): DeclaredTool[] {
+export function toolsOfNodes({ calls }: CompiledPlan): DeclaredTool[] {
   const made = new Map<string, DeclaredTool>();
   const once = (name: string, make: () => DeclaredTool): void => {
     if (!made.has(name)) made.set(name, make());
   };
-  for (const { node, tool } of nodes) {
+  for (const { node, tool } of calls) {
     if (node.type === 'agent') once(tool, () => subAgent({ agent: node.agent, name: agentToolName(node.agent) }));
     if (node.type === 'ask' && node.approval !== undefined) once(tool, () => approvalTool(node.approvals ?? 1));
     if (node.type === 'ask' && node.approval === undefined) once(tool, () => askHumanTool());

@@ -14,6 +14,8 @@ import { PlanModel } from '../../models/plans/plan-model.js';
 export interface RegisteredPlan {
   readonly compiled: CompiledPlan;
   readonly closure: Closure;
+  /** What its declaration grants. */
+  readonly granted: GrantSet;
   /** Refuses a run that the plan could not finish. Throws `invalid_request` and `plan_not_granted`. */
   readonly assertStart: (start: PlanStart) => void;
 }
@@ -32,18 +34,21 @@ export function planWithGrants(
   const closure = closureOf(name, compiled, specs, grantsOf);
   assertCovers(name, closure, grants);
   const assertStart = (start: PlanStart): void => assertPlanStart({ name, compiled, closure }, start);
-  return { plan: { compiled, closure, assertStart }, grants: narrowGrants(grants, grantsOfClosure(closure)) };
+  return {
+    plan: { compiled, closure, granted: grants, assertStart },
+    grants: narrowGrants(grants, grantsOfClosure(closure)),
+  };
 }
 
 /** Throws `plan_not_granted`, which names every capability that is not covered, and a node that needs it. */
-function assertCovers(name: string, closure: Closure, grants: GrantSet): void {
+export function assertCovers(name: string, closure: Closure, grants: GrantSet): void {
   const missing = grantsOfClosure(closure).flatMap((grant) => {
     const problem = problemOf(grants, grant);
     if (problem === null) return [];
     const capability = typeof grant === 'string' ? grant : grant.capability;
-    const [node = ''] = closure.own.get(capability) ?? closure.passedOn.get(capability) ?? [];
+    const [call] = closure.own.get(capability) ?? closure.passedOn.get(capability) ?? [];
     const how = closure.own.has(capability) ? '' : ' (to pass on: `delegate`)';
-    return [{ pointer: `/nodes/${node}`, detail: `needs ${capability}${how}: ${problem}` }];
+    return [{ pointer: call?.at ?? '', detail: `needs ${capability}${how}: ${problem}` }];
   });
   if (missing.length === 0) return;
   const said = missing.slice(0, 10).map(({ pointer, detail }) => `${pointer} ${detail}`);
@@ -74,7 +79,7 @@ interface PlanStart {
 }
 
 function assertPlanStart(
-  { name, compiled, closure }: { readonly name: string } & Omit<RegisteredPlan, 'assertStart'>,
+  { name, compiled, closure }: { readonly name: string } & Pick<RegisteredPlan, 'compiled' | 'closure'>,
   { input, grants, sessionId }: PlanStart,
 ): void {
   const read = readPlanInput(compiled, input);

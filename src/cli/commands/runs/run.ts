@@ -23,11 +23,12 @@ const options = z.object({
   metadata: jsonObject.optional(),
 });
 
-export const runCommand = (): Command =>
+/** `of`: what is run; a run of a plan is started like one of an agent. */
+export const runCommand = (of: 'agent' | 'plan' = 'agent'): Command =>
   new Command('run')
-    .description('Start a run of an agent.')
-    .argument('<agent>', 'name of an agent')
-    .argument('<input>', 'what the agent is asked; - reads it from stdin')
+    .description(`Start a run of ${of === 'plan' ? 'a plan' : 'an agent'}.`)
+    .argument(`<${of}>`, `name of ${of === 'plan' ? 'a plan' : 'an agent'}`)
+    .argument('<input>', `what the ${of} is asked; - reads it from stdin`)
     .option(
       '--wait',
       'waits until the run is paused or over, and prints it; the exit code is 1 if it failed ' + 'or was cancelled',

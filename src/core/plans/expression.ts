@@ -1,0 +1,132 @@
+import { type ASTNode, Environment } from '@marcbachmann/cel-js';
+import { HoldfastError } from '../errors/errors.js';
+import { isObject, type JsonValue } from '../json.js';
+
+/**
+ * Expressions in CEL over what templates read. No macro, no pattern and no function of a user: how long one takes is bounded by its
+ * own length and by the values that it names.
+ */
+
+const MOST_CHARACTERS = 2000;
+const VARIABLES = ['input', 'nodes', 'item', 'index', 'last'] as const;
+const FUNCTIONS: ReadonlySet<string> = new Set([
+  ...['size', 'string', 'int', 'double', 'bool', 'startsWith', 'endsWith', 'contains', 'has'],
+]);
+
+const environment = VARIABLES.reduce(
+  (made, name) => made.registerVariable(name, 'dyn'),
+  new Environment({
+    homogeneousAggregateLiterals: false,
+    limits: { maxAstNodes: 300, maxDepth: 30, maxListElements: 100, maxMapEntries: 100, maxCallArguments: 4 },
+  }),
+);
+
+type Parsed = ReturnType<typeof environment.parse>;
+
+export interface ExpressionReading {
+  /** What it reads, as JSON Pointers: at most the name of a node. */
+  readonly pointers: readonly string[];
+  /** Null: nothing is wrong. */
+  readonly problem: string | null;
+}
+
+const wrong = (problem: string): ExpressionReading => ({ pointers: [], problem });
+
+/** What an expression reads, and what is wrong with it. */
+export function readExpression(text: string): ExpressionReading {
+  if (text.length > MOST_CHARACTERS)
+    return wrong(`has ${text.length} characters; at most ${MOST_CHARACTERS} are taken`);
+  let parsed: Parsed;
+  try {
+    parsed = environment.parse(text);
+    const checked = parsed.check();
+    if (!checked.valid) return wrong(sayingOf(checked.error));
+  } catch (error) {
+    return wrong(sayingOf(error));
+  }
+  const pointers: string[] = [];
+  const problem = walk(parsed.ast, pointers);
+  return problem === null ? { pointers, problem } : wrong(problem);
+}
+
+/** The value of an expression. Throws `plan_failed`. */
+export function evaluateExpression(text: string, scope: { readonly [name: string]: JsonValue }): JsonValue {
+  try {
+    const values = Object.fromEntries(VARIABLES.map((name) => [name, forCel(scope[name] ?? null)]));
+    return fromCel(environment.parse(text)(values));
+  } catch (error) {
+    throw new HoldfastError('plan_failed', `The expression ${text} failed: ${sayingOf(error)}.`, { cause: error });
+  }
+}
+
+/** The first line: the others draw the place. */
+const sayingOf = (error: unknown): string =>
+  (error instanceof Error ? error.message : String(error)).split('\n')[0]?.replace(/\.$/, '') ?? '';
+
+function walk(node: ASTNode, pointers: string[]): string | null {
+  const each = (nodes: readonly ASTNode[]): string | null =>
+    nodes.reduce<string | null>((problem, one) => problem ?? walk(one, pointers), null);
+  const named = nodeNamed(node);
+  if (named !== null) {
+    pointers.push(`/nodes/${named}`);
+    return null;
+  }
+  switch (node.op) {
+    case 'value':
+      return null;
+    case 'id':
+      if (node.args === 'nodes') return 'reads nodes without the name of one';
+      if (!VARIABLES.some((name) => name === node.args)) return `reads ${node.args}, which is not there`;
+      pointers.push(`/${node.args}`);
+      return null;
+    case '.':
+    case '.?':
+      return walk(node.args[0], pointers);
+    case 'call':
+      return FUNCTIONS.has(node.args[0]) ? each(node.args[1]) : `uses ${node.args[0]}, which is not taken`;
+    case 'rcall':
+      return FUNCTIONS.has(node.args[0])
+        ? each([node.args[1], ...node.args[2]])
+        : `uses ${node.args[0]}, which is not taken`;
+    case 'list':
+      return each(node.args);
+    case 'map':
+      return each(node.args.flat());
+    case '!_':
+    case '-_':
+      return walk(node.args, pointers);
+    default:
+      return each(node.args);
+  }
+}
+
+/** The node that `nodes.x` or `nodes["x"]` names; null: it is something else. */
+function nodeNamed(node: ASTNode): string | null {
+  if (node.op === '.' && node.args[0].op === 'id' && node.args[0].args === 'nodes') return node.args[1];
+  if (node.op !== '[]' || node.args[0].op !== 'id' || node.args[0].args !== 'nodes') return null;
+  const [, key] = node.args;
+  return key.op === 'value' && typeof key.args === 'string' ? key.args : null;
+}
+
+/** Whole numbers are those of CEL, so that one may be added to them; members are on objects without a prototype. */
+function forCel(value: JsonValue): unknown {
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : value;
+  if (Array.isArray(value)) return value.map(forCel);
+  if (!isObject(value)) return value;
+  return Object.assign(
+    Object.create(null),
+    Object.fromEntries(Object.entries(value).map(([name, one]) => [name, forCel(one)])),
+  );
+}
+
+function fromCel(value: unknown): JsonValue {
+  if (value === null || typeof value === 'boolean' || typeof value === 'string') return value;
+  if (typeof value === 'number' && Number.isFinite(value)) return value;
+  if (typeof value === 'bigint') return Number(value);
+  if (Array.isArray(value)) return value.map(fromCel);
+  if (typeof value === 'object' && !(value instanceof Uint8Array)) {
+    const entries = value instanceof Map ? [...value] : Object.entries(value);
+    return Object.fromEntries(entries.map(([name, one]) => [String(name), fromCel(one)]));
+  }
+  throw new Error('it gives no JSON value');
+}

@@ -1,0 +1,71 @@
+import { HoldfastError } from '../../core/errors/errors.js';
+import { jsonObject, toJson } from '../../core/json.js';
+import { closureOf, type GrantsOfAgent } from '../../core/plans/closure.js';
+import { compilePlan } from '../../core/plans/compile-plan.js';
+import { type PlanCheck, type PlanCheckRequest, type PlanView, readingOf } from '../../core/plans/plan-view.js';
+import type { ToolSpec } from '../../core/tools/tool.js';
+import type { RegisteredAgent } from '../agents/agent-registry.js';
+import type { EngineContext } from '../engine-context.js';
+import { specsOf, toolsOfNodes } from './define-plan.js';
+import { assertCovers, type RegisteredPlan } from './plan-grants.js';
+
+/** A plan of the configuration. Throws `agent_unknown`. */
+export async function getPlan(context: EngineContext, name: string): Promise<PlanView> {
+  const { agent, plan } = planNamed(context, name);
+  const { version, definitionHash } = agent;
+  return {
+    name,
+    version,
+    definitionHash,
+    plan: jsonObject.parse(toJson(plan.compiled.document)),
+    ...readingOf(plan.compiled, plan.closure),
+  };
+}
+
+/**
+ * Checks a plan as it would be in the place of one of the configuration: with the same tools, agents and grants. Throws
+ * `agent_unknown`.
+ */
+export async function checkPlan(
+  context: EngineContext,
+  name: string,
+  { plan: given }: PlanCheckRequest,
+): Promise<PlanCheck> {
+  const { agent, plan } = planNamed(context, name);
+  let read: PlanCheck['read'] = null;
+  try {
+    const compiled = compilePlan(name, given, ownSpecs(agent, plan));
+    const specs = new Map([...ownSpecs(agent, plan), ...specsOf(toolsOfNodes(compiled))]);
+    const closure = closureOf(name, compiled, specs, grantsIn(context));
+    read = readingOf(compiled, closure);
+    assertCovers(name, closure, plan.granted);
+    return { ok: true, code: null, problems: [], read };
+  } catch (error) {
+    if (!(error instanceof HoldfastError) || (error.code !== 'plan_invalid' && error.code !== 'plan_not_granted'))
+      throw error;
+    return { ok: false, code: error.code, problems: error.fields.map((field) => ({ ...field })), read };
+  }
+}
+
+function planNamed({ agents }: Pick<EngineContext, 'agents'>, name: string) {
+  const agent = agents.get(name);
+  if (agent?.plan) return { agent, plan: agent.plan };
+  const known = [...agents.values()].filter(({ plan }) => plan !== null).map((one) => one.name);
+  const list = known.length === 0 ? 'none' : known.join(', ');
+  throw new HoldfastError('agent_unknown', `There is no plan ${JSON.stringify(name)}. Known plans: ${list}.`);
+}
+
+/** The tools that the plan was given, without those that its nodes bring. */
+function ownSpecs({ toolSpecs }: RegisteredAgent, { compiled }: RegisteredPlan): ReadonlyMap<string, ToolSpec> {
+  const brought = new Set(compiled.calls.filter(({ node }) => node.type !== 'tool').map(({ tool }) => tool));
+  return new Map([...toolSpecs].filter(([tool]) => !brought.has(tool)));
+}
+
+/** What agents are granted by their declarations: of a plan, before it was narrowed. */
+const grantsIn =
+  ({ agents }: Pick<EngineContext, 'agents'>): GrantsOfAgent =>
+  (name) =>
+    agents
+      .get(name)
+      ?.grants.grants.filter(({ layer, effect }) => layer === 0 && effect !== 'deny')
+      .map(({ capability }) => capability);

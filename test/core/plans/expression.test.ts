@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest';
+import { evaluateExpression, readExpression } from '../../../src/core/plans/expression.js';
+
+const scope = { input: 'hey', nodes: { a: { x: 5, f: 5.5, list: [1, 2] } }, index: 2, last: null };
+const value = (text: string) => evaluateExpression(text, scope);
+
+describe('expressions of plans', () => {
+  it('compute with what nodes gave', () => {
+    expect(value('nodes.a.x * 2 + 1')).toBe(11);
+    expect(value('nodes["a"].f > 5.0 && size(nodes.a.list) == 2')).toBe(true);
+    expect(value('has(nodes.a.y) ? nodes.a.y : "none"')).toBe('none');
+    expect(value('input + "!"')).toBe('hey!');
+    expect(value('last == null && index in [1, 2]')).toBe(true);
+    expect(value('{"n": nodes.a.x}')).toEqual({ n: 5 });
+  });
+
+  it('say which nodes they read', () => {
+    expect(readExpression('nodes.a.x > index && nodes["b"] == input')).toEqual({
+      ...{ pointers: ['/nodes/a', '/index', '/nodes/b', '/input'], problem: null },
+    });
+  });
+
+  it('refuse what could take long, and what is not there', () => {
+    const problemOf = (text: string) => readExpression(text).problem;
+    expect(problemOf('input.matches("(a+)+$")')).toBe('uses matches, which is not taken');
+    expect(problemOf('nodes.a.list.all(x, x > 0)')).toBe('uses all, which is not taken');
+    expect(problemOf('nodes.a.list.map(x, nodes.a.list.map(y, y))')).toBe('uses map, which is not taken');
+    expect(problemOf('nodes == 1')).toBe('reads nodes without the name of one');
+    expect(problemOf('process.exit(1)')).toMatch(/^Unknown variable: process/);
+    expect(problemOf('1 +')).toMatch(/^Unexpected token: EOF/);
+    expect(problemOf(`1${'+1'.repeat(400)}`)).not.toBeNull();
+    expect(problemOf('x'.repeat(2001))).toBe('has 2001 characters; at most 2000 are taken');
+  });
+
+  it('fail by name where a value is of another type or not there', () => {
+    expect(() => value('input + 1')).toThrow('The expression input + 1 failed: no such overload: dyn<string> + int.');
+    expect(() => value('nodes.a.constructor')).toThrow('No such key: constructor');
+    expect(() => value('nodes.a.__proto__')).toThrow('No such key: __proto__');
+  });
+});
