@@ -1,6 +1,7 @@
 import { type ASTNode, Environment } from '@marcbachmann/cel-js';
 import { HoldfastError } from '../errors/errors.js';
 import { isObject, type JsonValue } from '../json.js';
+import { ValueBudget } from './value-budget.js';
 
 /**
  * Expressions in CEL over what templates read. No macro, no pattern and no function of a user: how long one takes is bounded by its
@@ -49,14 +50,42 @@ export function readExpression(text: string): ExpressionReading {
   return problem === null ? { pointers, problem } : wrong(problem);
 }
 
-/** The value of an expression. Throws `plan_failed`. */
-export function evaluateExpression(text: string, scope: { readonly [name: string]: JsonValue }): JsonValue {
+/**
+ * The value of an expression. Throws `plan_failed`, also where the values that it names are more than `budget` allows: as it has no macro,
+ * what it gives is no larger than those together.
+ */
+export function evaluateExpression(
+  text: string,
+  scope: { readonly [name: string]: JsonValue },
+  budget = new ValueBudget(),
+): JsonValue {
   try {
-    const values = Object.fromEntries(VARIABLES.map((name) => [name, forCel(scope[name] ?? null)]));
-    return fromCel(environment.parse(text)(values));
+    const parsed = environment.parse(text);
+    const pointers: string[] = [];
+    walk(parsed.ast, pointers);
+    for (const pointer of pointers) budget.take(namedBy(pointer, scope));
+    const given = scope['nodes'];
+    const names = pointers.flatMap((pointer) => nodeOf(pointer) ?? []);
+    // Those alone that it names: a plan has many.
+    const nodes = names.flatMap((name) => (isObject(given) && Object.hasOwn(given, name) ? [[name, given[name]]] : []));
+    const named: { readonly [name: string]: JsonValue } = { ...scope, nodes: Object.fromEntries(nodes) };
+    const values = Object.fromEntries(VARIABLES.map((name) => [name, forCel(named[name] ?? null)]));
+    return fromCel(parsed(values));
   } catch (error) {
     throw new HoldfastError('plan_failed', `The expression ${text} failed: ${sayingOf(error)}.`, { cause: error });
   }
+}
+
+/** The name of a node in a pointer of an expression; null: it names something else. */
+const nodeOf = (pointer: string): string | null =>
+  pointer.startsWith('/nodes/') ? pointer.slice('/nodes/'.length) : null;
+
+const memberOf = (nodes: JsonValue | undefined, name: string): JsonValue =>
+  isObject(nodes) && Object.hasOwn(nodes, name) ? (nodes[name] ?? null) : null;
+
+function namedBy(pointer: string, scope: { readonly [name: string]: JsonValue }): JsonValue {
+  const node = nodeOf(pointer);
+  return node === null ? (scope[pointer.slice(1)] ?? null) : memberOf(scope['nodes'], node);
 }
 
 /** The first line: the others draw the place. */

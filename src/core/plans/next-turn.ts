@@ -12,6 +12,7 @@ import {
   type MapNode,
 } from './plan.js';
 import { fillTemplate, type Scope } from './template.js';
+import { ValueBudget } from './value-budget.js';
 
 /** How a call of a node ended. */
 export type NodeResult =
@@ -75,6 +76,7 @@ class PlanWalk {
   /** What can be undone. */
   readonly #done: Done[] = [];
   readonly #notUndone: string[] = [];
+  readonly #budget = new ValueBudget();
 
   constructor(made: readonly MadeCall[]) {
     this.#made = new Map(made.map((call, place) => [call.node, { ...call, place }]));
@@ -92,7 +94,9 @@ class PlanWalk {
       if (given === undefined) isWhole = false;
       else outputs[node.id] = given.output;
     }
-    return isWhole ? this.#guarded(`${prefix}output`, () => ({ output: fillTemplate(output, scope) })) : undefined;
+    return isWhole
+      ? this.#guarded(`${prefix}output`, () => ({ output: fillTemplate(output, scope, this.#budget) }))
+      : undefined;
   }
 
   #node(compiled: CompiledNode, path: string, scope: Scope): Given {
@@ -101,7 +105,7 @@ class PlanWalk {
     const [block] = blocks;
     if (node.type === 'branch')
       return this.#guarded(path, () => {
-        const met = node.cases.findIndex(({ when }) => evaluateExpression(when, scope) === true);
+        const met = node.cases.findIndex(({ when }) => evaluateExpression(when, scope, this.#budget) === true);
         const index = met < 0 ? node.cases.length : met;
         const chosen = blocks[index];
         return chosen === undefined ? { output: null } : this.block(chosen, `${path}.${index}.`, scope);
@@ -113,7 +117,7 @@ class PlanWalk {
   }
 
   #map({ over, most = DEFAULT_MOST, atOnce = most }: MapNode, block: CompiledBlock, path: string, scope: Scope): Given {
-    const items = fillTemplate(over, scope);
+    const items = fillTemplate(over, scope, this.#budget);
     if (!Array.isArray(items)) throw new HoldfastError('plan_failed', 'over is no list.');
     if (items.length > most)
       throw new HoldfastError('plan_failed', `over has ${items.length} items; the map takes ${most} (most).`);
@@ -134,7 +138,7 @@ class PlanWalk {
       const given = this.block(block, `${path}.${index}.`, { ...scope, index, last });
       if (given === undefined) return undefined;
       last = given.output;
-      if (evaluateExpression(until, { ...scope, index, last }) === true) return { output: last };
+      if (evaluateExpression(until, { ...scope, index, last }, this.#budget) === true) return { output: last };
     }
     throw new HoldfastError('plan_failed', `after ${most} rounds (most), ${until} is not true.`);
   }
@@ -215,7 +219,7 @@ class PlanWalk {
 
   #plan(node: string, { tool, arguments: given }: CompiledCall, scope: Scope): void {
     this.#guarded(node, () => {
-      this.ready.push({ node, tool, arguments: fillTemplate(given, scope) });
+      this.ready.push({ node, tool, arguments: fillTemplate(given, scope, this.#budget) });
       return undefined;
     });
   }

@@ -2,6 +2,7 @@ import { type FieldError, HoldfastError } from '../errors/errors.js';
 import { pointerTo } from '../field-errors.js';
 import { canonical, isObject, type JsonObject, type JsonValue } from '../json.js';
 import { evaluateExpression, readExpression } from './expression.js';
+import { ValueBudget } from './value-budget.js';
 
 /**
  * A value with places that are filled in when a node begins. `{ $from }` stands for what a JSON Pointer finds in the scope,
@@ -100,17 +101,21 @@ export const stepsOf = (pointer: string): readonly string[] =>
     .slice(1)
     .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
 
-/** Fills a template in. Throws `plan_failed` for a pointer that finds nothing. */
-export function fillTemplate(template: Template, scope: Scope): JsonValue {
-  if (Array.isArray(template)) return template.map((item: JsonValue) => fillTemplate(item, scope));
+/** Fills a template in. Throws `plan_failed` for a pointer that finds nothing, and where it makes more than `budget` allows. */
+export function fillTemplate(template: Template, scope: Scope, budget = new ValueBudget()): JsonValue {
+  if (Array.isArray(template)) return template.map((item: JsonValue) => fillTemplate(item, scope, budget));
   if (!isObject(template)) return template;
   const place = placeIn(template);
   if (place === null || typeof place === 'string')
-    return Object.fromEntries(Object.entries(template).map(([name, item]) => [name, fillTemplate(item, scope)]));
+    return Object.fromEntries(
+      Object.entries(template).map(([name, item]) => [name, fillTemplate(item, scope, budget)]),
+    );
   if (place.type === 'value') return place.value;
-  if (place.type === 'cel') return evaluateExpression(place.expression, scope);
-  if (place.type === 'from') return valueAt(scope, place.pointer);
-  return place.parts.map((part) => textOf(fillTemplate(part, scope))).join('');
+  if (place.type === 'cel') return evaluateExpression(place.expression, scope, budget);
+  if (place.type === 'text') return place.parts.map((part) => textOf(fillTemplate(part, scope, budget))).join('');
+  const found = valueAt(scope, place.pointer);
+  budget.take(found);
+  return found;
 }
 
 const textOf = (value: JsonValue): string => (typeof value === 'string' ? value : canonical(value));

@@ -32,6 +32,14 @@ describe('expressions of plans', () => {
     expect(problemOf('x'.repeat(2001))).toBe('has 2001 characters; at most 2000 are taken');
   });
 
+  it('make no value that is larger than the budget', () => {
+    const long = { input: 'x'.repeat(1_000_000), nodes: { a: 'y'.repeat(1_000_000) } };
+    const size = (text: string) => String(evaluateExpression(text, long)).length;
+    expect(size(Array.from({ length: 50 }, () => 'input').join(' + '))).toBe(50_000_000);
+    expect(() => size(Array.from({ length: 70 }, () => 'input').join(' + '))).toThrow('take more than');
+    expect(() => size(Array.from({ length: 70 }, () => 'nodes.a').join(' + '))).toThrow('take more than');
+  });
+
   it('fail by name where a value is of another type or not there', () => {
     expect(() => value('input + 1')).toThrow('The expression input + 1 failed: no such overload: dyn<string> + int.');
     expect(() => value('nodes.a.constructor')).toThrow('No such key: constructor');

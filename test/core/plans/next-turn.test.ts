@@ -51,6 +51,19 @@ describe('plans with nodes inside of nodes', () => {
     expect(carryOut({ nodes })).toEqual({ turns: [['both.x', 'both.y'], ['sum']], output: { sum: 3 } });
   });
 
+  it('fail where their values grow without end, and undo what was done', () => {
+    const grown = (from: string) => ({
+      ...{ type: 'parallel', nodes: { x: call(1) } },
+      output: { $text: Array.from({ length: 10 }, () => ({ $from: from })) },
+    });
+    const levels = Object.fromEntries(
+      Array.from({ length: 9 }, (_, n) => [`level${n}`, grown(n === 0 ? '/input' : `/nodes/level${n - 1}`)]),
+    );
+    const { turns, error } = carryOut({ nodes: { a: call(1, { undo }), ...levels } }, echo, 'x'.repeat(1000));
+    expect(error).toContain('take more than 67108864 characters together');
+    expect(turns.at(-1)).toEqual(['a~undo']);
+  });
+
   it('map a list, so many of it at once', () => {
     const each = {
       type: 'map',
