@@ -15,6 +15,7 @@ import type { JsonObject, JsonValue } from '../../../src/core/json.js';
 import { Allowance, REQUEST_LIMITS } from '../../../src/core/limits/allowance.js';
 import { linearPattern } from '../../../src/core/limits/linear-pattern.js';
 import type { RunEvent } from '../../../src/core/log/event.js';
+import { fillTemplate } from '../../../src/core/plans/template.js';
 import { startRun } from '../../../src/core/runs/run.js';
 import { resolveTask } from '../../../src/core/tasks/resolve-task.js';
 import { giveReward } from '../../../src/core/tasks/reward.js';
@@ -47,7 +48,9 @@ const PLACES: Record<string, 'allowance' | 'factor' | 'name'> = {
   'src/core/secrets/secret-patterns.ts': 'factor',
   'src/core/tasks/task-texts.ts': 'allowance',
   'src/core/exports/bucket-place.ts': 'name',
+  'src/core/log/find.ts': 'factor',
   'src/core/operations/fields.ts': 'factor',
+  'src/core/plans/plan-view.ts': 'factor',
   'src/engine/interruptions/approval-terms.ts': 'name',
   'src/http/app.ts': 'name',
   'src/http/auth/host.ts': 'factor',
@@ -203,6 +206,12 @@ const BOUNDED: Readonly<Record<string, Place>> = {
       const allowance = new Allowance({ answer: 10_000 });
       return list(100, () => provenEventOf(event, 'ab', allowance));
     },
+  },
+  'templates and expressions of a plan': {
+    limit: 'own',
+    refused: 'plan_failed',
+    attack: () =>
+      fillTemplate({ $text: list(70, () => ({ $from: '/input' })) }, { input: 'x'.repeat(1_000_000), nodes: {} }),
   },
   'aliases in a file of a task': {
     limit: 'own',

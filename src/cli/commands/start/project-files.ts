@@ -48,6 +48,7 @@ function manifestOf({ name, language, versions }: ProjectChoice): string {
     ...{ name, version: '0.1.0', private: true, type: 'module' },
     scripts: {
       start: 'holdfast serve',
+      dev: 'holdfast dev',
       test: 'vitest run',
       ...(language === 'ts' ? { types: 'tsc' } : {}),
     },
