@@ -33,7 +33,10 @@ describeEachDatabase('runs in short over HTTP', (kind) => {
     const { items } = await rows('');
     expect(items.map(({ id }) => id)).toEqual([failed.id, paused.id]);
     expect(items[0]).toMatchObject({ status: 'failed', errorCode: 'limit_turns', waitingFor: null, turns: 1 });
-    expect(items[0]?.inputPreview).toHaveLength(160);
+    // Less where its end could be the beginning of a secret that the process knows, and those of tests are random.
+    const shown = items[0]?.inputPreview.length ?? 0;
+    expect(shown).toBeGreaterThan(140);
+    expect(shown).toBeLessThanOrEqual(160);
     expect(items[1]).toMatchObject({
       ...{ status: 'paused', errorCode: null, agent: 'cashier', integrity: [] },
       inputPreview: 'Refund "order 1042", says Zoë: 50% off.',
