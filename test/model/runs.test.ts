@@ -37,7 +37,11 @@ function explore(name: string, defined: { readonly [name: string]: number }): st
   const options = Object.entries(defined).map(([key, value]) => `-D${key}=${value}`);
   execFileSync('spin', [...options, '-a', MODEL], { cwd: folder });
   execFileSync('gcc', ['-O2', '-w', '-DSAFETY', '-DCOLLAPSE', '-DMEMLIM=3000', '-o', 'pan', 'pan.c'], { cwd: folder });
-  const { stdout } = spawnSync('./pan', ['-m200000', '-w20'], { cwd: folder, encoding: 'utf8', maxBuffer: 2 ** 24 });
+  const { stdout } = spawnSync(join(folder, 'pan'), ['-m200000', '-w20'], {
+    cwd: folder,
+    encoding: 'utf8',
+    maxBuffer: 2 ** 24,
+  });
   return stdout;
 }
 
