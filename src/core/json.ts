@@ -15,6 +15,8 @@ export const nameText = z
   .max(200)
   .refine((text) => plainText(text) === text, 'expected a text without NUL and lone surrogates');
 
+export const idText = z.string().regex(/^[\x21-\x7e]{1,200}$/, 'expected at most 200 visible ASCII characters');
+
 const DEPTH_LIMIT = 200;
 
 const isPlainObject = (value: unknown): value is { readonly [key: string]: unknown } => {

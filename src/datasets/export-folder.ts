@@ -40,7 +40,8 @@ export async function publishedIn({ path }: Pick<ExportFolder, 'path'>): Promise
   return madeOf(await readFile(join(path, 'manifest.json'), 'utf8').catch(() => 'null'));
 }
 
-const leadsOut = (path: string, dir: string): boolean => {
+/** Whether a path is not in a directory, nor is the directory itself. */
+export const leadsOut = (path: string, dir: string): boolean => {
   const way = relative(dir, path);
   return way === '..' || way.startsWith(`..${sep}`);
 };

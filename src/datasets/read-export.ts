@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open, realpath } from 'node:fs/promises';
-import { join, relative, sep } from 'node:path';
+import { join } from 'node:path';
+import { leadsOut } from './export-folder.js';
 
 /** A file of an export, as it is sent. The reader closes it. */
 export interface ExportedFile {
@@ -8,11 +9,6 @@ export interface ExportedFile {
   readonly sizeBytes: number;
   readonly content: AsyncIterable<Uint8Array>;
 }
-
-const isBelow = (path: string, dir: string): boolean => {
-  const way = relative(dir, path);
-  return way !== '' && way !== '..' && !way.startsWith(`..${sep}`);
-};
 
 async function* contentOf(file: FileHandle): AsyncGenerator<Uint8Array> {
   try {
@@ -29,7 +25,7 @@ export async function openExported(
   { path, sizeBytes }: { readonly path: string; readonly sizeBytes: number },
 ): Promise<ExportedFile | null> {
   const whole = await Promise.all([realpath(join(folder, path)), realpath(dir)]).catch(() => null);
-  if (whole === null || !isBelow(whole[0], whole[1])) return null;
+  if (whole === null || leadsOut(whole[0], whole[1])) return null;
   const file = await open(whole[0], constants.O_RDONLY | constants.O_NOFOLLOW).catch(() => null);
   if (file === null) return null;
   const facts = await file.stat();

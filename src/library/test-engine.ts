@@ -55,8 +55,9 @@ export async function createTestEngine(config: EngineConfig, caller: Caller = LO
   const events: TestEngine['events'] = async (runId, kind) => {
     const found: RunEvent[] = [];
     for (let after = 0; ; ) {
-      const { items } = await engine.listEvents(runId, { after, limit: PAGE }, caller);
-      found.push(...items.filter((event) => kind === undefined || event.kind === kind));
+      const which = { after, limit: PAGE, ...(kind === undefined ? {} : { kind }) };
+      const { items } = await engine.listEvents(runId, which, caller);
+      found.push(...items);
       if (items.length < PAGE) return found;
       after = items.at(-1)?.seq ?? after;
     }

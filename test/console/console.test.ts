@@ -1,12 +1,12 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { shortId } from '../../src/console/text/words.js';
 import { type RunView, runView } from '../../src/core/runs/run.js';
-import { describeBrowser, openBrowser, openTab, signIn, type Tab, type TabOptions } from '../harness/browser.js';
-import { type Actor, type Door, openDoor, TOKENS } from '../http/door.js';
+import { describeBrowser } from '../harness/browser.js';
+import type { Actor } from '../http/door.js';
 import { CONSOLE_AGENTS, HOSTILE } from './agents.js';
 import { findingsOf } from './axe.js';
+import { openSite } from './open-site.js';
 
 /** Where the letters after a character that reverses the text are drawn, from the first to the last. */
 const ORDER_AFTER_OVERRIDE = `(() => {
@@ -20,36 +20,11 @@ const ORDER_AFTER_OVERRIDE = `(() => {
 })()`;
 
 describeBrowser('the console', () => {
-  let door: Door;
-  let browser: Browser;
-  const tabs: Tab[] = [];
-  beforeAll(async () => {
-    door = await openDoor('pglite', CONSOLE_AGENTS);
-    browser = await openBrowser();
-  });
-  afterEach(async () => {
-    for (const { context, offences } of tabs.splice(0)) {
-      await context.close();
-      expect(offences).toEqual([]);
-    }
-  });
-  afterAll(async () => {
-    await browser.close();
-    await door.close();
-  });
-
-  async function tabOf(actor: Actor, more: Partial<TabOptions> = {}): Promise<Tab> {
-    const tab = await openTab(browser, { url: door.http.url, ...more });
-    tabs.push(tab);
-    await signIn(tab, TOKENS[actor].token);
-    return tab;
-  }
-
-  const read = async (id: string): Promise<RunView> =>
-    runView.parse((await door.ask('vera', 'GET', `/api/v1/runs/${id}?wait=20`)).json);
+  const site = openSite(CONSOLE_AGENTS);
+  const { tabOf, newTab, read } = site;
 
   async function paused(name: string): Promise<{ readonly run: RunView; readonly wait: string }> {
-    const { json } = await door.ask('otto', 'POST', '/api/v1/runs', { agent: name, input: 'The parcel broke.' });
+    const { json } = await site.door.ask('otto', 'POST', '/api/v1/runs', { agent: name, input: 'The parcel broke.' });
     const run = await read(runView.parse(json).id);
     expect(run.status).toBe('paused');
     return { run, wait: run.interruptions[0] ?? '' };
@@ -94,7 +69,7 @@ describeBrowser('the console', () => {
     await page.keyboard.press('Control+Enter');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     expect(await read(run.id)).toMatchObject({ status: 'completed' });
-    const decided = await door.ask('vera', 'GET', `/api/v1/interruptions/${wait}`);
+    const decided = await site.door.ask('vera', 'GET', `/api/v1/interruptions/${wait}`);
     expect(decided.json).toMatchObject({
       status: 'rejected',
       decisions: [{ actor: 'anna', message: 'Ask for a photo.' }],
@@ -136,7 +111,7 @@ describeBrowser('the console', () => {
     await page.keyboard.press('Control+Enter');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     expect(await read(run.id)).toMatchObject({ status: 'completed' });
-    expect((await door.ask('vera', 'GET', `/api/v1/interruptions/${wait}`)).json).toMatchObject({
+    expect((await site.door.ask('vera', 'GET', `/api/v1/interruptions/${wait}`)).json).toMatchObject({
       status: 'answered',
       decisions: [{ value: 'second' }],
     });
@@ -144,9 +119,9 @@ describeBrowser('the console', () => {
 
   test('a fork says what may be executed again, takes another answer of the model, and is compared with its source', async () => {
     const { run, wait } = await paused('cashier');
-    await door.ask('anna', 'POST', `/api/v1/interruptions/${wait}/approve`, {});
+    await site.door.ask('anna', 'POST', `/api/v1/interruptions/${wait}/approve`, {});
     await read(run.id);
-    const { json } = await door.ask('vera', 'GET', `/api/v1/runs/${run.id}/events?limit=200`);
+    const { json } = await site.door.ask('vera', 'GET', `/api/v1/runs/${run.id}/events?limit=200`);
     const { items } = z.object({ items: z.array(z.object({ seq: z.int(), kind: z.string() })) }).parse(json);
     const second = items.filter(({ kind }) => kind === 'model.responded')[1]?.seq ?? 0;
     const { page } = await tabOf('otto');
@@ -170,7 +145,7 @@ describeBrowser('the console', () => {
 
   test('a replay says that the agents of today do the same', async () => {
     const { run, wait } = await paused('cashier');
-    await door.ask('anna', 'POST', `/api/v1/interruptions/${wait}/approve`, {});
+    await site.door.ask('anna', 'POST', `/api/v1/interruptions/${wait}/approve`, {});
     await read(run.id);
     const { page } = await tabOf('otto');
     await page.goto(`/runs/${run.id}?view=replay`);
@@ -180,7 +155,11 @@ describeBrowser('the console', () => {
   });
 
   test('runs are narrowed by what they failed with, and many are cancelled at once', async () => {
-    const { json } = await door.ask('otto', 'POST', '/api/v1/runs', { agent: 'cashier', input: 'go', maxTurns: 1 });
+    const { json } = await site.door.ask('otto', 'POST', '/api/v1/runs', {
+      agent: 'cashier',
+      input: 'go',
+      maxTurns: 1,
+    });
     const failed = await read(runView.parse(json).id);
     expect(failed.error?.code).toBe('limit_turns');
     const waiting = [await paused('clerk'), await paused('clerk')];
@@ -216,11 +195,10 @@ describeBrowser('the console', () => {
 
   test('the address of `holdfast console` signs in once, and asks before it signs in as someone else', async () => {
     const codeOf = async (actor: Actor): Promise<string> => {
-      const { json } = await door.ask(actor, 'POST', '/api/v1/sign-ins/codes', {});
+      const { json } = await site.door.ask(actor, 'POST', '/api/v1/sign-ins/codes', {});
       return z.object({ code: z.string() }).parse(json).code;
     };
-    const tab = await openTab(browser, { url: door.http.url });
-    tabs.push(tab);
+    const tab = await newTab();
     const { page } = tab;
     const code = await codeOf('anna');
     await page.goto(`/login#code=${code}`);
@@ -236,8 +214,7 @@ describeBrowser('the console', () => {
     await page.goto(`/login#code=${await codeOf('adam')}`);
     await page.getByRole('button', { name: 'Sign in with the code' }).click();
     await page.getByText('adam').first().waitFor();
-    const other = await openTab(browser, { url: door.http.url });
-    tabs.push(other);
+    const other = await newTab();
     await other.page.goto(`/login#code=${code}`);
     await other.page.getByRole('alert').getByText('The code was used').waitFor();
     await other.page.getByLabel('Token').waitFor();
@@ -248,7 +225,7 @@ describeBrowser('the console', () => {
     const { page } = await tabOf('anna');
     await page.goto(`/inbox/${wait}`);
     await page.getByRole('button', { name: 'Approve' }).and(page.locator(':enabled')).waitFor();
-    await door.ask('adam', 'POST', `/api/v1/interruptions/${wait}/reject`, { message: 'Not today.' });
+    await site.door.ask('adam', 'POST', `/api/v1/interruptions/${wait}/reject`, { message: 'Not today.' });
     await page.getByText('Not today.').waitFor();
     expect(await page.getByRole('button', { name: 'Approve' }).count()).toBe(0);
   });
@@ -277,7 +254,7 @@ describeBrowser('the console', () => {
 
   test('the inbox has what waits, what I have approved, and what is decided', async () => {
     const { wait } = await paused('cashier');
-    await door.ask('anna', 'POST', `/api/v1/interruptions/${wait}/approve`, {});
+    await site.door.ask('anna', 'POST', `/api/v1/interruptions/${wait}/approve`, {});
     const { page } = await tabOf('anna');
     await page.goto('/inbox');
     const tabs = page.getByRole('navigation', { name: 'Which' });
@@ -299,9 +276,13 @@ describeBrowser('the console', () => {
   });
 
   test('an id that is pasted opens the run, with its failure on the first screen', async () => {
-    const { json } = await door.ask('otto', 'POST', '/api/v1/runs', { agent: 'cashier', input: 'go', maxTurns: 2 });
+    const { json } = await site.door.ask('otto', 'POST', '/api/v1/runs', {
+      agent: 'cashier',
+      input: 'go',
+      maxTurns: 2,
+    });
     const { id, interruptions } = await read(runView.parse(json).id);
-    await door.ask('anna', 'POST', `/api/v1/interruptions/${interruptions[0]}/approve`, {});
+    await site.door.ask('anna', 'POST', `/api/v1/interruptions/${interruptions[0]}/approve`, {});
     expect(await read(id)).toMatchObject({ status: 'failed' });
     const { page } = await tabOf('vera');
     await page.keyboard.press('Control+k');
@@ -332,12 +313,12 @@ describeBrowser('the console', () => {
   });
 
   test('hostile texts are text on every other page, too', async () => {
-    const { json } = await door.ask('otto', 'POST', '/api/v1/runs', {
+    const { json } = await site.door.ask('otto', 'POST', '/api/v1/runs', {
       ...{ agent: 'hostile', input: HOSTILE, sessionId: '"><img/src=x/onerror=alert(1)>' },
     });
     const { id, interruptions } = await read(runView.parse(json).id);
-    await door.ask('anna', 'POST', `/api/v1/interruptions/${interruptions[0]}/approve`, { message: HOSTILE });
-    await door.ask('otto', 'POST', `/api/v1/runs/${id}/fork`, { at: 1 });
+    await site.door.ask('anna', 'POST', `/api/v1/interruptions/${interruptions[0]}/approve`, { message: HOSTILE });
+    await site.door.ask('otto', 'POST', `/api/v1/runs/${id}/fork`, { at: 1 });
     expect((await read(id)).status).toBe('completed');
     const { page } = await tabOf('adam');
     const places = {
@@ -401,7 +382,11 @@ describeBrowser('the console', () => {
   });
 
   test('the page of operations tells the queue, the errors and the money', async () => {
-    const { json } = await door.ask('otto', 'POST', '/api/v1/runs', { agent: 'cashier', input: 'go', maxTurns: 1 });
+    const { json } = await site.door.ask('otto', 'POST', '/api/v1/runs', {
+      agent: 'cashier',
+      input: 'go',
+      maxTurns: 1,
+    });
     const failed = await read(runView.parse(json).id);
     const { page } = await tabOf('adam');
     await page.keyboard.press('g');
@@ -440,7 +425,7 @@ describeBrowser('the console', () => {
 
   test('an export is started and its files are downloaded', async () => {
     const { run, wait } = await paused('cashier');
-    await door.ask('anna', 'POST', `/api/v1/interruptions/${wait}/approve`, {});
+    await site.door.ask('anna', 'POST', `/api/v1/interruptions/${wait}/approve`, {});
     await read(run.id);
     const { page } = await tabOf('otto');
     await page.keyboard.press('g');
@@ -458,7 +443,7 @@ describeBrowser('the console', () => {
   test('two keys judge a trajectory, and the next one opens', async () => {
     for (let n = 0; n < 2; n++) {
       const { wait, run } = await paused('clerk');
-      await door.ask('anna', 'POST', `/api/v1/interruptions/${wait}/answer`, { value: 'first' });
+      await site.door.ask('anna', 'POST', `/api/v1/interruptions/${wait}/answer`, { value: 'first' });
       await read(run.id);
     }
     const { page } = await tabOf('otto');
@@ -470,16 +455,16 @@ describeBrowser('the console', () => {
     await page.keyboard.press('4');
     await page.keyboard.press('Enter');
     await page.waitForURL((url) => url.searchParams.get('at') !== null && url.searchParams.get('at') !== judged);
-    const { json } = await door.ask('vera', 'GET', `/api/v1/runs/${judged}/rewards`);
+    const { json } = await site.door.ask('vera', 'GET', `/api/v1/runs/${judged}/rewards`);
     expect(json).toMatchObject({ items: [{ reward: 0.75, actor: 'otto' }] });
     expect(await findingsOf(page)).toEqual([]);
   });
 
   test('a session is read with its items, and leads to its runs', async () => {
     const body = { agent: 'clerk', input: 'Remember me.', sessionId: 'talk' };
-    const { json } = await door.ask('otto', 'POST', '/api/v1/runs', body);
+    const { json } = await site.door.ask('otto', 'POST', '/api/v1/runs', body);
     const run = await read(runView.parse(json).id);
-    await door.ask('anna', 'POST', `/api/v1/interruptions/${run.interruptions[0]}/answer`, { value: 'first' });
+    await site.door.ask('anna', 'POST', `/api/v1/interruptions/${run.interruptions[0]}/answer`, { value: 'first' });
     await read(run.id);
     const { page } = await tabOf('vera');
     await page.goto('/data?tab=sessions');

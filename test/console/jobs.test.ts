@@ -1,10 +1,11 @@
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { type RunView, runView } from '../../src/core/runs/run.js';
-import { describeBrowser, openBrowser, openTab, signIn, type Tab } from '../harness/browser.js';
-import { type Actor, type Door, openDoor, TOKENS } from '../http/door.js';
+import { describeBrowser } from '../harness/browser.js';
+import type { Actor } from '../http/door.js';
 import { JOB_AGENTS } from './job-agents.js';
+import { openSite } from './open-site.js';
 
 /** Counts what a person does: keys, and clicks or taps. Text that is typed counts as none. */
 class Hand {
@@ -24,41 +25,22 @@ class Hand {
 }
 
 describeBrowser('jobs of people at the console', () => {
-  let door: Door;
-  let browser: Browser;
-  const tabs: Tab[] = [];
-  beforeAll(async () => {
-    door = await openDoor('pglite', JOB_AGENTS);
-    browser = await openBrowser();
-  });
-  afterEach(async () => {
-    for (const { context, offences } of tabs.splice(0)) {
-      await context.close();
-      expect(offences).toEqual([]);
-    }
-  });
-  afterAll(async () => {
-    await browser.close();
-    await door.close();
-  });
+  const site = openSite(JOB_AGENTS);
+  const { read } = site;
 
   async function open(actor: Actor, place: string): Promise<{ readonly page: Page; readonly hand: Hand }> {
-    const tab = await openTab(browser, { url: door.http.url });
-    tabs.push(tab);
-    await signIn(tab, TOKENS[actor].token);
-    await tab.page.goto(place);
-    return { page: tab.page, hand: new Hand(tab.page) };
+    const { page } = await site.tabOf(actor);
+    await page.goto(place);
+    return { page, hand: new Hand(page) };
   }
-  const read = async (id: string): Promise<RunView> =>
-    runView.parse((await door.ask('vera', 'GET', `/api/v1/runs/${id}?wait=20`)).json);
   async function start(agent: string, more: object = {}): Promise<RunView> {
-    const { json } = await door.ask('otto', 'POST', '/api/v1/runs', { agent, input: 'go', ...more });
+    const { json } = await site.door.ask('otto', 'POST', '/api/v1/runs', { agent, input: 'go', ...more });
     return read(runView.parse(json).id);
   }
   async function approved(agent: string, more: object = {}): Promise<RunView> {
     const run = await start(agent, more);
     for (const actor of ['anna', 'adam'] as const)
-      await door.ask(actor, 'POST', `/api/v1/interruptions/${run.interruptions[0]}/approve`, {});
+      await site.door.ask(actor, 'POST', `/api/v1/interruptions/${run.interruptions[0]}/approve`, {});
     return read(run.id);
   }
 
@@ -78,13 +60,13 @@ describeBrowser('jobs of people at the console', () => {
 
   test('J7: a run that waits says for what, by whom and until when, without a click', async () => {
     const run = await start('double');
-    await door.ask('anna', 'POST', `/api/v1/interruptions/${run.interruptions[0]}/approve`, {});
+    await site.door.ask('anna', 'POST', `/api/v1/interruptions/${run.interruptions[0]}/approve`, {});
     const { page } = await open('vera', `/runs/${run.id}`);
     const head = page.locator('.run-head');
     await head.getByText('Waits for approval').waitFor();
     await head.getByText('1 of 2').waitFor();
     await start('rare');
-    const { json } = await door.ask('otto', 'POST', '/api/v1/runs', { agent: 'rare', input: 'go' });
+    const { json } = await site.door.ask('otto', 'POST', '/api/v1/runs', { agent: 'rare', input: 'go' });
     await page.goto(`/runs/${runView.parse(json).id}`);
     await head.getByText('may begin 1 runs').waitFor();
   });
@@ -112,7 +94,7 @@ describeBrowser('jobs of people at the console', () => {
 
   test('J10 and J11: four actions fork before the mistake, one compares', async () => {
     const run = await approved('double');
-    const { json } = await door.ask('vera', 'GET', `/api/v1/runs/${run.id}/events?kind=model.responded`);
+    const { json } = await site.door.ask('vera', 'GET', `/api/v1/runs/${run.id}/events?kind=model.responded`);
     const { items } = z.object({ items: z.array(z.object({ seq: z.int() })) }).parse(json);
     const { page, hand } = await open('otto', `/runs/${run.id}?view=log`);
     await hand.click(page.locator(`#event-${items[0]?.seq}`));
@@ -141,7 +123,7 @@ describeBrowser('jobs of people at the console', () => {
 
   test('J13: two keys show workers, queue, errors and money', async () => {
     const { id, interruptions } = await start('double', { maxTurns: 1 });
-    await door.ask('anna', 'POST', `/api/v1/interruptions/${interruptions[0]}/reject`, {});
+    await site.door.ask('anna', 'POST', `/api/v1/interruptions/${interruptions[0]}/reject`, {});
     expect((await read(id)).error?.code).toBe('limit_turns');
     const { page, hand } = await open('adam', '/inbox');
     await page.getByRole('navigation', { name: 'Main' }).waitFor();

@@ -4,33 +4,18 @@ import { listInterruptionRows } from '../../src/storage/interruptions/interrupti
 import { encodeCursor, listRunRows } from '../../src/storage/runs/run-list.js';
 import { insertRun } from '../../src/storage/runs/runs.js';
 import { describeEachDatabase } from '../harness/database.js';
+import { explained, rowsReadBy } from '../harness/explain.js';
 import { openLeftDatabase } from './database/left-database.js';
-
-interface Plan {
-  readonly 'Node Type': string;
-  readonly 'Relation Name'?: string;
-  readonly 'Rows Removed by Filter'?: number;
-  readonly 'Actual Rows'?: number;
-  readonly 'Actual Loops'?: number;
-  readonly Plans?: readonly Plan[];
-}
-const nodesOf = (plan: Plan): readonly Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
 
 const ROWS = 20_000;
 const LIMIT = 50;
 /** A page reads its rows, the one behind them, and those that its filter passes over. */
 const READ_MOST = 1000;
 
-type Asked = { readonly sql: string; readonly bindings: readonly unknown[] };
-
-/** The statement with its values in it, as EXPLAIN takes it. */
-const written = ({ sql, bindings }: Asked): string =>
-  sql.replaceAll(/\$(\d+)/g, (_, n: string) => {
-    const value = bindings[Number(n) - 1];
-    if (typeof value === 'number') return String(value);
-    if (Array.isArray(value)) return `'{${value.join(',')}}'`;
-    return `'${value instanceof Date ? value.toISOString() : String(value)}'`;
-  });
+interface Asked {
+  readonly sql: string;
+  readonly bindings: readonly unknown[];
+}
 
 describeEachDatabase('a page of a long list', (kind) => {
   let database: Database;
@@ -68,16 +53,8 @@ describeEachDatabase('a page of a long list', (kind) => {
     database.knex.removeListener('query', hear);
     const [statement] = asked;
     if (statement === undefined) throw new Error('nothing was asked');
-    const { rows } = await database.knex.raw(`explain (analyze, format json) ${written(statement)}`);
-    const found: unknown = rows[0]['QUERY PLAN'];
-    const [{ Plan: plan }] = (typeof found === 'string' ? JSON.parse(found) : found) as [{ Plan: Plan }];
-    return nodesOf(plan)
-      .filter((node) => node['Relation Name'] === table)
-      .reduce(
-        (sum, node) =>
-          sum + ((node['Actual Rows'] ?? 0) + (node['Rows Removed by Filter'] ?? 0)) * (node['Actual Loops'] ?? 1),
-        0,
-      );
+    const nodes = await explained(database, statement.sql, statement.bindings);
+    return nodes.filter((node) => node['Relation Name'] === table).reduce((sum, node) => sum + rowsReadBy(node), 0);
   }
 
   const cursor = encodeCursor(new Date(Date.now() - 5 * 86_400_000).toISOString(), 'int_1');

@@ -3,15 +3,8 @@ import type { Database } from '../../src/storage/database/database.js';
 import { strandedRuns } from '../../src/storage/dbos/strays.js';
 import { insertRun } from '../../src/storage/runs/runs.js';
 import { describeEachDatabase } from '../harness/database.js';
+import { explained } from '../harness/explain.js';
 import { openLeftDatabase } from './database/left-database.js';
-
-interface Plan {
-  readonly 'Node Type': string;
-  readonly 'Relation Name'?: string;
-  readonly 'Index Name'?: string;
-  readonly Plans?: readonly Plan[];
-}
-const nodesOf = (plan: Plan): readonly Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
 
 describeEachDatabase('the look for runs that cannot go on', (kind) => {
   let database: Database;
@@ -42,10 +35,8 @@ describeEachDatabase('the look for runs that cannot go on', (kind) => {
     database.knex.on('query', (query: (typeof asked)[number]) => void asked.push(query));
     await strandedRuns(database.knex, 20);
     const [statement] = asked;
-    const { rows } = await database.knex.raw(`explain (format json) ${statement?.sql.replaceAll(/\$\d+/g, '20')}`);
-    const found: unknown = rows[0]['QUERY PLAN'];
-    const [{ Plan: plan }] = (typeof found === 'string' ? JSON.parse(found) : found) as [{ Plan: Plan }];
-    const ofRuns = nodesOf(plan).filter(
+    const nodes = await explained(database, statement?.sql ?? '', statement?.bindings ?? []);
+    const ofRuns = nodes.filter(
       (node) => node['Relation Name'] === 'runs' || node['Index Name']?.startsWith('runs') === true,
     );
     expect(ofRuns.map((node) => node['Index Name'])).toContain('runs_at_work_index');

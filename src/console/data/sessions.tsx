@@ -1,9 +1,10 @@
 import type { JSX } from 'preact';
 import type { SessionView } from '../../core/agents/session.js';
 import type { Page as PageOf } from '../../core/page.js';
-import { param, setParams } from '../address.js';
+import { param } from '../address.js';
 import { useAnswer } from '../api/query.js';
 import { Id } from '../shared/id.js';
+import { Pager } from '../shared/pager.js';
 import { Table } from '../shared/table.js';
 import { Time } from '../shared/time.js';
 import { Unanswered } from '../shared/unanswered.js';
@@ -45,19 +46,7 @@ export function Sessions(): JSX.Element {
           </tr>
         ))}
       </Table>
-      <p class="row">
-        {cursor !== '' && (
-          <button type="button" onClick={() => setParams({ cursor: '' })}>
-            ‹ Newest
-          </button>
-        )}
-        <span class="fill" />
-        {nextCursor !== null && (
-          <button type="button" onClick={() => setParams({ cursor: nextCursor })}>
-            Older ›
-          </button>
-        )}
-      </p>
+      <Pager next={nextCursor} />
     </>
   );
 }

@@ -10,8 +10,6 @@ import { countText } from '../text/words.js';
 const COLUMNS = { Agent: 'text', Queued: 'number', 'At work': 'number', 'At once': 'text', Waits: 'text' } as const;
 const SESSION_COLUMNS = { Session: 'text', Queued: 'number', 'At work': 'number', Waits: 'text' } as const;
 
-const Since = ({ at }: { readonly at: string | null }): JSX.Element => (at === null ? <>–</> : <Time at={at} />);
-
 /** What waits in the queue, by agent and by session. */
 export function Queue(): JSX.Element | null {
   const { data, error } = useAnswer<QueueOverview>({ path: 'queue', every: 3000 });
@@ -38,50 +36,55 @@ export function Queue(): JSX.Element | null {
       </p>
       {byAgent.length > 0 && (
         <Table name="Queue by agent" columns={COLUMNS}>
-          {byAgent.map(({ name, queued: waits, running: works, oldestAt: since, atOnce }) => (
-            <tr key={name}>
+          {byAgent.map((row) => (
+            <Row key={row.name} of={row} href={`/runs?status=queued&agent=${encodeURIComponent(row.name)}`}>
               <td>
-                <a href={`/runs?status=queued&agent=${encodeURIComponent(name)}`}>
-                  <Text text={name} />
-                </a>
-              </td>
-              <td class="number">{countText(waits)}</td>
-              <td class="number">{countText(works)}</td>
-              <td>
-                {atOnce === null ? (
+                {row.atOnce === null ? (
                   'no limit'
                 ) : (
                   <>
-                    {countText(atOnce)}{' '}
-                    <meter min={0} max={atOnce} value={works} aria-label={`${works} of ${atOnce}`} />
+                    {countText(row.atOnce)}{' '}
+                    <meter
+                      min={0}
+                      max={row.atOnce}
+                      value={row.running}
+                      aria-label={`${row.running} of ${row.atOnce}`}
+                    />
                   </>
                 )}
               </td>
-              <td>
-                <Since at={since} />
-              </td>
-            </tr>
+            </Row>
           ))}
         </Table>
       )}
       {bySession.length > 0 && (
         <Table name="Queue by session" columns={SESSION_COLUMNS}>
-          {bySession.map(({ name, queued: waits, running: works, oldestAt: since }) => (
-            <tr key={name}>
-              <td>
-                <a href={`/runs?session=${encodeURIComponent(name)}`}>
-                  <Text text={name} />
-                </a>
-              </td>
-              <td class="number">{countText(waits)}</td>
-              <td class="number">{countText(works)}</td>
-              <td>
-                <Since at={since} />
-              </td>
-            </tr>
+          {bySession.map((row) => (
+            <Row key={row.name} of={row} href={`/runs?session=${encodeURIComponent(row.name)}`} />
           ))}
         </Table>
       )}
     </section>
   );
 }
+
+interface RowProps {
+  readonly of: QueueOverview['bySession'][number];
+  readonly href: string;
+  /** Cells between the counts and the time. */
+  readonly children?: JSX.Element;
+}
+
+const Row = ({ of: { name, queued, running, oldestAt }, href, children }: RowProps): JSX.Element => (
+  <tr>
+    <td>
+      <a href={href}>
+        <Text text={name} />
+      </a>
+    </td>
+    <td class="number">{countText(queued)}</td>
+    <td class="number">{countText(running)}</td>
+    {children}
+    <td>{oldestAt === null ? '–' : <Time at={oldestAt} />}</td>
+  </tr>
+);

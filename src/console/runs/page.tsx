@@ -7,6 +7,7 @@ import type { RunCounts } from '../../core/runs/run-counts.js';
 import { go, param, paramsOf, setParams } from '../address.js';
 import { useAnswer } from '../api/query.js';
 import { useKeys } from '../keys.js';
+import { Pager } from '../shared/pager.js';
 import { RUN_STATUSES, RunMark } from '../shared/status.js';
 import { Table } from '../shared/table.js';
 import { Time } from '../shared/time.js';
@@ -245,19 +246,7 @@ export function Page(): JSX.Element {
         </Table>
       )}
       <Bulk selected={selected} select={setSelected} filter={narrowed} />
-      <p class="row">
-        {cursor !== '' && (
-          <button type="button" onClick={() => setParams({ cursor: '' })}>
-            ‹ Newest
-          </button>
-        )}
-        <span class="fill" />
-        {answer.data?.nextCursor != null && (
-          <button type="button" onClick={() => setParams({ cursor: answer.data?.nextCursor ?? '' })}>
-            Older ›
-          </button>
-        )}
-      </p>
+      <Pager next={answer.data?.nextCursor ?? null} />
     </div>
   );
 }

@@ -1,15 +1,15 @@
 import { z } from 'zod';
+import { idText } from '../json.js';
 import { INTERRUPTION_STATUSES } from './interruption.js';
 
 export const DECIDED_MOST = 100;
-const id = z.string().regex(/^[\x21-\x7e]{1,200}$/, 'expected at most 200 visible ASCII characters');
 
 /** Decisions about several interruptions, each bound to what was read. */
 export const decideMany = z
   .strictObject({
     verdict: z.enum(['approve', 'reject']),
     items: z
-      .array(z.strictObject({ id, digest: z.string().min(1).max(100) }))
+      .array(z.strictObject({ id: idText, digest: z.string().min(1).max(100) }))
       .min(1)
       .max(DECIDED_MOST)
       .describe('Each with the digest of the interruption that was read.'),

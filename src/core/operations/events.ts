@@ -2,10 +2,11 @@ import { z } from 'zod';
 import { HoldfastError } from '../errors/errors.js';
 import { emitBody, emittedEvent } from '../interruptions/emitted-event.js';
 import { eventName } from '../interruptions/wait.js';
+import { idText } from '../json.js';
 import { runEvent } from '../log/event.js';
 import { findRequest, foundTexts } from '../log/find.js';
 import { SYSTEM_EVENT_KINDS, type SystemEventKind, systemEvent } from '../log/system-event.js';
-import { idPath, idText, lastEventId, optionalKey, pageOf, pageQuery, sequence } from './fields.js';
+import { idPath, lastEventId, optionalKey, pageOf, pageQuery, sequence } from './fields.js';
 import { type Input, operation } from './operation.js';
 
 const lastEventHeader = z.object({ 'last-event-id': lastEventId });

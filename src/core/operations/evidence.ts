@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { OBJECT_STORE_CODES } from '../errors/object-store-errors.js';
 import { anchoredReport } from '../evidence/log-view.js';
-import { nameText } from '../json.js';
+import { idText, nameText } from '../json.js';
 import { repairReport, repairRequest } from '../log/repair.js';
 import { stateAt } from '../log/state.js';
 import { verifyRange } from '../log/verify-log.js';
 import { runDiff } from '../replay/run-diff.js';
 import { runStatus } from '../runs/run.js';
-import { idPath, idText, pageOf, pageQuery } from './fields.js';
+import { idPath, pageOf, pageQuery } from './fields.js';
 import { operation } from './operation.js';
 
 const diffPath = idPath.extend({ other: idText });

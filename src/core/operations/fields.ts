@@ -1,7 +1,6 @@
 import { z } from 'zod';
+import { idText } from '../json.js';
 import { pageLimit } from '../page.js';
-
-export const idText = z.string().regex(/^[\x21-\x7e]{1,200}$/, 'expected at most 200 visible ASCII characters');
 
 export const idPath = z.strictObject({ id: idText });
 

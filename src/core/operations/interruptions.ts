@@ -12,8 +12,8 @@ import {
   rejectBody,
 } from '../interruptions/interruption.js';
 import { standingDecisionView } from '../interruptions/standing.js';
-import { nameText } from '../json.js';
-import { idPath, idText, pageOf, pageQuery } from './fields.js';
+import { idText, nameText } from '../json.js';
+import { idPath, pageOf, pageQuery } from './fields.js';
 import { operation } from './operation.js';
 
 const DECISION = {

@@ -2,14 +2,14 @@ import { z } from 'zod';
 import { sessionId } from '../agents/session.js';
 import type { ErrorCode } from '../errors/errors.js';
 import { runRow, searchText } from '../interruptions/run-rows.js';
-import { nameText } from '../json.js';
+import { idText, nameText } from '../json.js';
 import { readRun } from '../queue/queue-wait.js';
 import { forkRun, retryRun } from '../replay/fork.js';
 import { replayReport, replayRequest } from '../replay/replay.js';
 import { subjectName } from '../retention/erasure.js';
 import { listedRun, runStatus, runView, startRun } from '../runs/run.js';
 import { bulkRequest, bulkResult, runCounts, runFamily } from '../runs/run-counts.js';
-import { idPath, idText, optionalKey, pageOf, pageQuery } from './fields.js';
+import { idPath, optionalKey, pageOf, pageQuery } from './fields.js';
 import { operation } from './operation.js';
 import { trajectoryAt } from './trajectories.js';
 

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { agentDefinition, agentDetail, agentView } from '../agents/agent-view.js';
-import { nameText } from '../json.js';
+import { idText, nameText } from '../json.js';
 import { health } from '../ops/health.js';
 import { stats } from '../ops/stats.js';
-import { idText, pageOf, pageQuery } from './fields.js';
+import { pageOf, pageQuery } from './fields.js';
 import { operation } from './operation.js';
 
 export const SYSTEM_OPERATIONS = {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { idText } from '../json.js';
 import { RUN_STATUSES, runStatus } from './run.js';
 
 /** Counting stops there, for each status. */
@@ -29,12 +30,11 @@ export const runCounts = z
 export type RunCounts = z.infer<typeof runCounts>;
 
 export const BULK_MOST = 100;
-const id = z.string().regex(/^[\x21-\x7e]{1,200}$/, 'expected at most 200 visible ASCII characters');
 
 export const bulkRequest = z
   .strictObject({
     action: z.enum(['cancel', 'retry']),
-    ids: z.array(id).min(1).max(BULK_MOST),
+    ids: z.array(idText).min(1).max(BULK_MOST),
     reason: z.string().min(1).max(8192).optional().describe('Why the runs are cancelled.'),
   })
   .meta({ id: 'BulkRuns' });

@@ -18,7 +18,7 @@ import { isSecret } from '../../models/secrets/secret.js';
 import { toolSpecOf } from '../../tools/define/define-tool.js';
 import { reachableAgents } from '../../tools/define/reachable-agents.js';
 import { subAgentOf } from '../../tools/define/sub-agent.js';
-import { planOf, planWithGrants, type RegisteredPlan } from '../plans/plan-grants.js';
+import { declaredCapabilities, planOf, planWithGrants, type RegisteredPlan } from '../plans/plan-grants.js';
 import { agentScaffold, nameOfScaffold } from './agent-scaffold.js';
 import type { AgentDeclaration, EnvironmentDeclaration, HoldfastConfig } from './define.js';
 import { assertOwnAgent } from './foreign-agent.js';
@@ -311,10 +311,7 @@ function grantsOfNamed({ agents }: HoldfastConfig, name: string): readonly strin
   const found = agents
     .map((entry) => (isDeclaration(entry) ? entry : { agent: entry }))
     .find(({ agent }) => agent.name === name);
-  if (found === undefined) return undefined;
-  return grantsOf(found)
-    .grants.filter(({ effect }) => effect !== 'deny')
-    .map(({ capability }) => capability);
+  return found && declaredCapabilities(grantsOf(found));
 }
 
 function grantsOf({ agent, grants = [], allowEverything = false }: AgentDeclaration): GrantSet {

@@ -23,6 +23,10 @@ export interface RegisteredPlan {
 /** The plan that an agent follows; null: it has a model. */
 export const planOf = ({ model }: Agent): CompiledPlan | null => (model instanceof PlanModel ? model.plan : null);
 
+/** The capabilities that a declaration grants, also where its agent is a plan, whose grants were narrowed since. */
+export const declaredCapabilities = ({ grants }: GrantSet): readonly string[] =>
+  grants.flatMap(({ layer, effect, capability }) => (layer === 0 && effect !== 'deny' ? [capability] : []));
+
 /** What a plan may need, and its grants narrowed to that. Throws `plan_invalid`, and `plan_not_granted` where they do not cover it. */
 export function planWithGrants(
   name: string,

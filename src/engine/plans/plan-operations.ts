@@ -1,13 +1,13 @@
 import { HoldfastError } from '../../core/errors/errors.js';
 import { jsonObject, toJson } from '../../core/json.js';
-import { closureOf, type GrantsOfAgent } from '../../core/plans/closure.js';
+import { closureOf } from '../../core/plans/closure.js';
 import { compilePlan } from '../../core/plans/compile-plan.js';
 import { type PlanCheck, type PlanCheckRequest, type PlanView, readingOf } from '../../core/plans/plan-view.js';
 import type { ToolSpec } from '../../core/tools/tool.js';
 import type { RegisteredAgent } from '../agents/agent-registry.js';
 import type { EngineContext } from '../engine-context.js';
 import { specsOf, toolsOfNodes } from './define-plan.js';
-import { assertCovers, type RegisteredPlan } from './plan-grants.js';
+import { assertCovers, declaredCapabilities, type RegisteredPlan } from './plan-grants.js';
 
 /** A plan of the configuration. Throws `agent_unknown`. */
 export async function getPlan(context: EngineContext, name: string): Promise<PlanView> {
@@ -35,8 +35,12 @@ export async function checkPlan(
   let read: PlanCheck['read'] = null;
   try {
     const compiled = compilePlan(name, given, ownSpecs(agent, plan));
+    const grantsOf = (of: string) => {
+      const grants = context.agents.get(of)?.grants;
+      return grants && declaredCapabilities(grants);
+    };
     const specs = new Map([...ownSpecs(agent, plan), ...specsOf(toolsOfNodes(compiled))]);
-    const closure = closureOf(name, compiled, specs, grantsIn(context));
+    const closure = closureOf(name, compiled, specs, grantsOf);
     read = readingOf(compiled, closure);
     assertCovers(name, closure, plan.granted);
     return { ok: true, code: null, problems: [], read };
@@ -60,12 +64,3 @@ function ownSpecs({ toolSpecs }: RegisteredAgent, { compiled }: RegisteredPlan):
   const brought = new Set(compiled.calls.filter(({ node }) => node.type !== 'tool').map(({ tool }) => tool));
   return new Map([...toolSpecs].filter(([tool]) => !brought.has(tool)));
 }
-
-/** What agents are granted by their declarations: of a plan, before it was narrowed. */
-const grantsIn =
-  ({ agents }: Pick<EngineContext, 'agents'>): GrantsOfAgent =>
-  (name) =>
-    agents
-      .get(name)
-      ?.grants.grants.filter(({ layer, effect }) => layer === 0 && effect !== 'deny')
-      .map(({ capability }) => capability);

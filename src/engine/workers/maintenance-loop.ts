@@ -6,6 +6,7 @@ import { forgetOldNotes } from '../../storage/queue/work-notes.js';
 import { forgetOldWorkers, recordHeartbeat } from '../../storage/queue/workers.js';
 import { cancelledAmong } from '../../storage/runs/runs.js';
 import { elapsedMs, leftOut, repeating } from '../concurrency/repeated-work.js';
+import { workOff } from '../concurrency/work-off.js';
 import { settleContainers } from '../containers/settle-containers.js';
 import type { EngineContext } from '../engine-context.js';
 import { signLog } from '../evidence/log-operations.js';
@@ -128,8 +129,9 @@ async function refreshLimits({ stepContext: { knex } }: EngineContext): Promise<
   await forgetStarts(knex);
 }
 
-async function dropEvents({ stepContext }: EngineContext, isStopping: () => boolean): Promise<void> {
-  let dropped = EVENTS_AT_ONCE;
-  while (dropped === EVENTS_AT_ONCE && !isStopping())
-    dropped = await dropExpiredEvents(stepContext.knex, new Date(stepContext.now()), EVENTS_AT_ONCE);
+function dropEvents({ stepContext }: EngineContext, isStopping: () => boolean): Promise<void> {
+  const { knex, now } = stepContext;
+  const batch = async (): Promise<boolean> =>
+    (await dropExpiredEvents(knex, new Date(now()), EVENTS_AT_ONCE)) === EVENTS_AT_ONCE;
+  return workOff({ batch, isBusy: () => false, isStopping });
 }

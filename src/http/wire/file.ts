@@ -18,8 +18,7 @@ export async function sendFile(
     .status(200)
     .set('Content-Type', 'application/octet-stream')
     .set('Content-Length', String(sizeBytes))
-    .set('Content-Disposition', `attachment; filename*=UTF-8''${encodeURIComponent(name)}`)
-    .set('X-Content-Type-Options', 'nosniff');
+    .set('Content-Disposition', `attachment; filename*=UTF-8''${encodeURIComponent(name)}`);
   try {
     await pipeline(Readable.from(content), response, { signal });
   } catch (error) {

@@ -66,8 +66,7 @@ export async function saveStep(
   call: KeptOutcome | null,
 ): Promise<number | null> {
   const { rows } = await pool.query(call === null ? keptAlone(schema) : keptWithOutcome(schema), [
-    ...[step.workflowId, step.owner, step.functionId, step.output, step.error, step.functionName],
-    ...[step.childWorkflowID, step.startedAt, step.completedAt, step.serialization, step.application],
+    ...valuesOfStep(step),
     ...(call === null ? [] : [...CALL_COLUMNS.map((column) => call[column]), call.isNew === true]),
   ]);
   return rows[0] === undefined ? null : Number(rows[0]['at']);
@@ -119,6 +118,16 @@ export async function saveSteps(
   return steps.map((_step, n) => at.get(n) ?? null);
 }
 
+const intoSteps = (schema: string): string =>
+  `insert into "${schema}".operation_outputs as o
+       (workflow_uuid, function_id, output, error, function_name, child_workflow_id, started_at_epoch_ms,
+        completed_at_epoch_ms, serialization, application_name, retention_timestamp)`;
+const FIRST_STEP_STANDS =
+  'on conflict (workflow_uuid, function_id) do update set completed_at_epoch_ms = o.completed_at_epoch_ms';
+/** Also where a statement is sent again because its answer was lost. */
+const FIRST_OUTCOME_STANDS = `on conflict (run_id, call_id) do update
+        set outcome = coalesce(c.outcome, excluded.outcome), finished_at = coalesce(c.finished_at, excluded.finished_at)`;
+
 const STEP_COLUMNS = [
   ...(['workflow_id', 'owner', 'function_id', 'output', 'error', 'function_name', 'child_workflow_id'] as const),
   ...(['started_at', 'completed_at', 'serialization', 'application_name'] as const),
@@ -130,9 +139,13 @@ const TYPES: { readonly [column: string]: string } = {
 
 const GIVEN = [...STEP_COLUMNS, ...CALL_COLUMNS, 'is_new'];
 
-const valuesOf = ({ step, call }: StepToSave): readonly unknown[] => [
+const valuesOfStep = (step: Checkpoint): readonly unknown[] => [
   ...[step.workflowId, step.owner, step.functionId, step.output, step.error, step.functionName],
   ...[step.childWorkflowID, step.startedAt, step.completedAt, step.serialization, step.application],
+];
+
+const valuesOf = ({ step, call }: StepToSave): readonly unknown[] => [
+  ...valuesOfStep(step),
   ...CALL_COLUMNS.map((column) => call?.[column] ?? null),
   call?.isNew === true,
 ];
@@ -149,20 +162,17 @@ const keptTogether = (schema: string, count: number): string =>
    settled as (
      insert into holdfast.calls as c (${CALL_COLUMNS.join(', ')}, finished_at)
      select ${CALL_COLUMNS.join(', ')}, now() from owned where call_id is not null
-     on conflict (run_id, call_id) do update
-        set outcome = coalesce(c.outcome, excluded.outcome), finished_at = coalesce(c.finished_at, excluded.finished_at)
+     ${FIRST_OUTCOME_STANDS}
      returning run_id, call_id, outcome),
    standing as (
      select o.* from owned o left join settled s on s.run_id = o.run_id and s.call_id = o.call_id
       where o.call_id is null or o.is_new or s.outcome = o.outcome),
    kept as (
-     insert into "${schema}".operation_outputs as k
-       (workflow_uuid, function_id, output, error, function_name, child_workflow_id, started_at_epoch_ms,
-        completed_at_epoch_ms, serialization, application_name, retention_timestamp)
+     ${intoSteps(schema)}
      select workflow_id, function_id, output, error, function_name, child_workflow_id, started_at, completed_at,
             serialization, application_name, ${NOW_MS}
        from standing
-     on conflict (workflow_uuid, function_id) do update set completed_at_epoch_ms = k.completed_at_epoch_ms
+     ${FIRST_STEP_STANDS}
      returning workflow_uuid, function_id, completed_at_epoch_ms)
    select s.n, k.completed_at_epoch_ms as at
      from kept k join standing s on s.workflow_id = k.workflow_uuid and s.function_id = k.function_id`;
@@ -172,25 +182,21 @@ const owned = (schema: string): string =>
 
 const kept = (schema: string, from: string): string =>
   `kept as (
-     insert into "${schema}".operation_outputs as o
-       (workflow_uuid, function_id, output, error, function_name, child_workflow_id, started_at_epoch_ms,
-        completed_at_epoch_ms, serialization, application_name, retention_timestamp)
+     ${intoSteps(schema)}
      select $1, $3::int, $4::text, $5::text, $6::text, $7::text, $8::bigint, $9::bigint, $10::text, $11::text,
             ${NOW_MS}
        from ${from}
-     on conflict (workflow_uuid, function_id) do update set completed_at_epoch_ms = o.completed_at_epoch_ms
+     ${FIRST_STEP_STANDS}
      returning completed_at_epoch_ms)
    select completed_at_epoch_ms as at from kept`;
 
 const keptAlone = (schema: string): string => `with ${owned(schema)}, ${kept(schema, 'owned')}`;
 
-/** The first outcome of a call stands, also where this statement is sent again because its answer was lost. */
 const keptWithOutcome = (schema: string): string =>
   `with ${owned(schema)}, settled as (
      insert into holdfast.calls as c (${CALL_COLUMNS.join(', ')}, finished_at)
      select ${CALL_COLUMNS.map((column, index) => `$${index + 12}::${column === 'epoch' ? 'int' : 'text'}`).join(', ')}, now()
        from owned
-     on conflict (run_id, call_id) do update
-        set outcome = coalesce(c.outcome, excluded.outcome), finished_at = coalesce(c.finished_at, excluded.finished_at)
+     ${FIRST_OUTCOME_STANDS}
      returning outcome = $${12 + CALL_COLUMNS.indexOf('outcome')} or $${12 + CALL_COLUMNS.length}::boolean as stands
    ), ${kept(schema, 'settled where stands')}`;

@@ -1,6 +1,6 @@
 import { Agent } from '@openai/agents';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { createEngine, type EngineConfig } from '../../../src/index.js';
+import { createEngine, type Engine, type EngineConfig } from '../../../src/index.js';
 import { createEngineDatabase, describePostgres, type TestDatabase } from '../../harness/database.js';
 import { runToRest } from '../../harness/engine.js';
 import { say, scripted } from '../../harness/script.js';
@@ -27,15 +27,19 @@ describePostgres('a process that starts', () => {
     await database.drop();
   });
 
-  it('while PostgreSQL is away says so, waits, and works when it is back', async () => {
-    network.cut();
-    const starting = createEngine(config);
+  /** An engine that starts says that it waits, and works when the network is whole again. */
+  async function waitsAndWorks(starting: Promise<Engine>, told = {}): Promise<void> {
     starting.catch(quiet);
-    await expect.poll(() => said).toContain('start_waits');
+    await expect.poll(() => said, told).toContain('start_waits');
     network.heal();
     const engine = await starting;
     expect(await runToRest(engine, 'plain')).toMatchObject({ status: 'completed' });
     await engine.stop({ graceMs: 500 });
+  }
+
+  it('while PostgreSQL is away says so, waits, and works when it is back', async () => {
+    network.cut();
+    await waitsAndWorks(createEngine(config));
   });
 
   /** As DBOS says them. */
@@ -48,13 +52,7 @@ describePostgres('a process that starts', () => {
       isCut = true;
       network.cut();
     };
-    const starting = createEngine({ ...config, log: { debug: hear, info: hear, warn, error: warn } });
-    starting.catch(quiet);
-    await expect.poll(() => said).toContain('start_waits');
-    network.heal();
-    const engine = await starting;
-    expect(await runToRest(engine, 'plain')).toMatchObject({ status: 'completed' });
-    await engine.stop({ graceMs: 500 });
+    await waitsAndWorks(createEngine({ ...config, log: { debug: hear, info: hear, warn, error: warn } }));
   });
 
   const QUIET = { timeout: 180_000 };
@@ -62,13 +60,7 @@ describePostgres('a process that starts', () => {
   const TOLD = { timeout: 90_000 };
   it.runIf(SLOW)('while PostgreSQL takes connections and says nothing waits as well', QUIET, async () => {
     network.freeze(true);
-    const starting = createEngine(config);
-    starting.catch(quiet);
-    await expect.poll(() => said, TOLD).toContain('start_waits');
-    network.heal();
-    const engine = await starting;
-    expect(await runToRest(engine, 'plain')).toMatchObject({ status: 'completed' });
-    await engine.stop({ graceMs: 500 });
+    await waitsAndWorks(createEngine(config), TOLD);
   });
 
   it.runIf(SLOW).each(moments)('does so when PostgreSQL falls silent at: %s', QUIET, async (moment) => {
@@ -79,13 +71,7 @@ describePostgres('a process that starts', () => {
       isSilent = true;
       network.freeze(true);
     };
-    const starting = createEngine({ ...config, log: { debug: hear, info: hear, warn, error: warn } });
-    starting.catch(quiet);
-    await expect.poll(() => said, TOLD).toContain('start_waits');
-    network.heal();
-    const engine = await starting;
-    expect(await runToRest(engine, 'plain')).toMatchObject({ status: 'completed' });
-    await engine.stop({ graceMs: 500 });
+    await waitsAndWorks(createEngine({ ...config, log: { debug: hear, info: hear, warn, error: warn } }), TOLD);
   });
 
   it('waits for no longer than it is told, and ends by name', async () => {
