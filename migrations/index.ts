@@ -4,6 +4,7 @@ import * as containerWorkers from './0002-container-workers.js';
 import * as inbox from './0003-inbox.js';
 import * as listsOfRuns from './0004-lists-of-runs.js';
 import * as listsOfInterruptions from './0005-lists-of-interruptions.js';
+import * as runRows from './0006-run-rows.js';
 
 export interface Migration {
   readonly name: string;
@@ -17,4 +18,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0003-inbox', up: inbox.up },
   { name: '0004-lists-of-runs', up: listsOfRuns.up },
   { name: '0005-lists-of-interruptions', up: listsOfInterruptions.up },
+  { name: '0006-run-rows', up: runRows.up },
 ];

@@ -267,6 +267,35 @@ describeBrowser('the console', () => {
     await page.locator(`.inbox-list a[href^="/inbox/${wait}"]`).waitFor({ state: 'detached' });
   });
 
+  test('runs are narrowed by words such as tag:…, by what they wait for, and stand by duration', async () => {
+    const { json } = await site.door.ask('otto', 'POST', '/api/v1/runs', {
+      ...{ agent: 'clerk', input: 'Close the account.', metadata: { tags: ['friday'] } },
+    });
+    const tagged = await read(runView.parse(json).id);
+    await paused('cashier');
+    const { page } = await tabOf('vera');
+    await page.goto('/runs');
+    const rows = page.getByRole('group', { name: 'Runs' }).locator('tbody tr');
+    await rows.nth(1).waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type('tag:friday close');
+    await page.keyboard.press('Enter');
+    await page.waitForURL((url) => url.searchParams.get('tag') === 'friday' && url.searchParams.get('q') === 'close');
+    await rows.nth(1).waitFor({ state: 'detached' });
+    await rows.getByTitle(tagged.id).waitFor();
+    await page.getByLabel('Waits for').selectOption('approval');
+    await page.getByText('No run fits the filter').waitFor();
+    await page.goto('/runs?waiting=question&agent=clerk');
+    await rows.getByTitle(tagged.id).waitFor();
+    await page.goto('/runs');
+    await page.getByLabel('Order').selectOption('duration');
+    await page.waitForURL('**/runs?order=duration');
+    await site.door.ask('otto', 'POST', `/api/v1/runs/${tagged.id}/cancel`, {});
+    await rows.getByTitle(tagged.id).waitFor();
+    expect(await rows.getByText('approval').count()).toBe(0);
+    expect(await findingsOf(page)).toEqual([]);
+  });
+
   test('a viewer sees what waits, and what is needed to decide', async () => {
     const { wait } = await paused('cashier');
     const { page } = await tabOf('vera');

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { chargeView } from '../../src/core/budgets/charge.js';
 import { runRow } from '../../src/core/interruptions/run-rows.js';
 import { pageOf } from '../../src/core/operations/fields.js';
 import { type RunView, runView } from '../../src/core/runs/run.js';
+import { runCounts } from '../../src/core/runs/run-counts.js';
 import { CONSOLE_AGENTS } from '../console/agents.js';
 import { describeEachDatabase } from '../harness/database.js';
 import { type Actor, type Door, expectProblem, openDoor } from './door.js';
@@ -58,6 +60,50 @@ describeEachDatabase('runs in short over HTTP', (kind) => {
     const { nextCursor } = await rows('q=o&limit=1');
     expect((await rows(`q=o&limit=1&cursor=${nextCursor}`)).items.map(({ id }) => id)).toEqual([paused.id]);
     expectProblem(await door.ask('vera', 'GET', '/api/v1/runs/rows?q='), 'invalid_request');
+    expectProblem(
+      await door.ask('vera', 'GET', `/api/v1/runs/rows?order=cost&cursor=${nextCursor}`),
+      'invalid_request',
+    );
     expectProblem(await door.ask('vera', 'GET', '/api/v1/runs/rows?cursor=x'), 'invalid_request');
+  });
+
+  test('are narrowed by tag, by the model that was asked, by task and by what they wait for', async () => {
+    const odd = await rest('clerk', 'tagged', { metadata: { tags: ['monday', 'a"b'], note: 'x' } });
+    // Not what `jsonb` takes: such a run is in no list by tag, and in all others.
+    const nul = await rest('clerk', 'tagged, too', { metadata: { tags: ['monday'], note: '\u0000' } });
+    const narrowed = async (query: string) => (await rows(query)).items.map(({ id }) => id);
+    expect(await narrowed('tag=monday')).toEqual([odd.id]);
+    expect(await narrowed(`tag=${encodeURIComponent('a"b')}`)).toEqual([odd.id]);
+    expect(await narrowed('tag=tuesday')).toEqual([]);
+    expect(await narrowed('waiting=question')).toEqual([nul.id, odd.id]);
+    expect(await narrowed('waiting=approval')).toEqual([paused.id]);
+    expect(await narrowed('waiting=approval&status=failed')).toEqual([]);
+    expect(await narrowed('task=task_of_none')).toEqual([]);
+    const { json } = await door.ask('vera', 'GET', `/api/v1/runs/${paused.id}/charges`);
+    const [charge] = pageOf(chargeView).parse(json).items;
+    expect(await narrowed(`model=${encodeURIComponent(charge?.model ?? '')}&agent=cashier`)).toEqual([
+      failed.id,
+      paused.id,
+    ]);
+    expect(await narrowed('model=none')).toEqual([]);
+    expect(await narrowed('tag=monday&q=tagged')).toEqual([odd.id]);
+    for (const query of ['tag=monday', 'waiting=question', 'model=scripted'])
+      expect((await rows(query, 'zoe')).items).toEqual([]);
+    const { json: counts } = await door.ask('vera', 'GET', '/api/v1/runs/counts?waiting=question');
+    expect(runCounts.parse(counts).byStatus.paused).toBe(2);
+    expectProblem(await door.ask('vera', 'GET', '/api/v1/runs/rows?waiting=rain'), 'invalid_request');
+  });
+
+  test('stand by duration or by cost where they have one, and a cursor goes with its order', async () => {
+    expect((await rows('order=duration&agent=cashier')).items.map(({ id }) => id)).toEqual([failed.id]);
+    expect((await rows('order=cost')).items).toEqual([]);
+    for (const [order, place] of [
+      ['cost', '1e9'],
+      ['duration', '7'],
+    ]) {
+      const cursor = Buffer.from(JSON.stringify([order, place, 'x'])).toString('base64url');
+      expectProblem(await door.ask('vera', 'GET', `/api/v1/runs/rows?order=cost&cursor=${cursor}`), 'invalid_request');
+    }
+    expectProblem(await door.ask('vera', 'GET', '/api/v1/runs/rows?order=age'), 'invalid_request');
   });
 });

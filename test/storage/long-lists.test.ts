@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Database } from '../../src/storage/database/database.js';
 import { listInterruptionRows } from '../../src/storage/interruptions/interruptions.js';
+import { searchRunRows } from '../../src/storage/interruptions/run-search.js';
 import { encodeCursor, listRunRows } from '../../src/storage/runs/run-list.js';
 import { insertRun } from '../../src/storage/runs/runs.js';
 import { describeEachDatabase } from '../harness/database.js';
@@ -11,6 +12,7 @@ const ROWS = 20_000;
 const LIMIT = 50;
 /** A page reads its rows, the one behind them, and those that its filter passes over. */
 const READ_MOST = 1000;
+const ALL = ['runs', 'charges', 'interruptions'];
 
 interface Asked {
   readonly sql: string;
@@ -31,21 +33,30 @@ describeEachDatabase('a page of a long list', (kind) => {
     await database.knex.raw(
       `insert into holdfast.runs select made.* from holdfast.runs r, generate_series(1, ${ROWS}) n,
               json_populate_record(r, json_build_object('id', 'run_of_' || n, 'agent', 'agent' || n % 19, 'status', ${statuses},
-                'created_at', now() - n * interval '1 minute')) made`,
+                'created_at', now() - n * interval '1 minute', 'completed_at', now() - n * interval '1 minute' + n % 997 * interval '1 second',
+                'cost_nano_usd', n % 991 * 1000, 'metadata', case when n % 50 = 0 then '{"tags":["monday"]}' else '{}' end)) made`,
+    );
+    await database.knex.raw(
+      `insert into holdfast.charges (run_id, turn, execution, attempt, agent, model, state)
+       select 'run_of_' || n, turn, 'e', 1, 'any', case when n % 1000 = 0 then 'rare' else 'usual' end, 'final'
+         from generate_series(1, ${ROWS}) n, generate_series(1, 2) turn`,
     );
     await database.knex.raw(
       `insert into holdfast.interruptions (id, run_id, agent, segment, kind, status, tool, arguments, reason, reason_text,
                                            verdicts, digest, requested_at)
-       select 'int_' || n, 'run_1', 'agent' || n % 20, 1, 'approval', case when n > ${ROWS} - 100 then 'pending' else 'approved' end,
+       select 'int_' || n, 'run_of_' || n, 'agent' || n % 20, 1, 'approval', case when n > ${ROWS} - 100 then 'pending' else 'approved' end,
               'tool' || n % 20, '{}', 'tool_rule', '', '["approve"]', '', now() - (${ROWS} - n) * interval '1 minute'
          from generate_series(1, ${ROWS}) n`,
+    );
+    await database.knex.raw(
+      `update holdfast.interruptions set kind = 'question' where status = 'pending' and split_part(id, '_', 2)::int % 10 = 3`,
     );
     await database.knex.raw('analyze');
   }, 120_000);
   afterAll(() => close());
 
   /** How many rows of a table the first statement reads that `ask` sends, by the plan that the database makes for it. */
-  async function rowsRead(table: string, ask: () => Promise<unknown>): Promise<number> {
+  async function rowsRead(tables: readonly string[], ask: () => Promise<unknown>): Promise<number> {
     const asked: Asked[] = [];
     const hear = (query: Asked) => void asked.push(query);
     database.knex.on('query', hear);
@@ -54,7 +65,9 @@ describeEachDatabase('a page of a long list', (kind) => {
     const [statement] = asked;
     if (statement === undefined) throw new Error('nothing was asked');
     const nodes = await explained(database, statement.sql, statement.bindings);
-    return nodes.filter((node) => node['Relation Name'] === table).reduce((sum, node) => sum + rowsReadBy(node), 0);
+    return nodes
+      .filter((node) => tables.includes(node['Relation Name'] ?? ''))
+      .reduce((sum, node) => sum + rowsReadBy(node), 0);
   }
 
   const cursor = encodeCursor(new Date(Date.now() - 5 * 86_400_000).toISOString(), 'int_1');
@@ -78,7 +91,7 @@ describeEachDatabase('a page of a long list', (kind) => {
   };
   it.each(Object.entries(ofInterruptions))('of interruptions reads what it shows: %s', async (_name, filter) => {
     const page = () => listInterruptionRows(database.knex, { tenant: 'default', limit: LIMIT, ...filter });
-    expect(await rowsRead('interruptions', page)).toBeLessThan(READ_MOST);
+    expect(await rowsRead(['interruptions'], page)).toBeLessThan(READ_MOST);
   });
 
   const ofRuns: { readonly [name: string]: Omit<Parameters<typeof listRunRows>[1], 'tenant' | 'limit'> } = {
@@ -95,6 +108,59 @@ describeEachDatabase('a page of a long list', (kind) => {
   };
   it.each(Object.entries(ofRuns))('of runs reads what it shows: %s', async (_name, filter) => {
     const page = () => listRunRows(database.knex, { tenant: 'default', limit: LIMIT, ...filter });
-    expect(await rowsRead('runs', page)).toBeLessThan(READ_MOST);
+    expect(await rowsRead(['runs'], page)).toBeLessThan(READ_MOST);
+  });
+
+  const dear = Buffer.from(JSON.stringify(['cost', '500000', 'run_of_9'])).toString('base64url');
+  const inShort: { readonly [name: string]: Partial<Parameters<typeof searchRunRows>[1] & { cursor: string }> } = {
+    'with a tag': { tag: 'monday' },
+    'with an unknown tag': { tag: 'unknown' },
+    'of a task': { task: 'task_1' },
+    'that asked the usual model': { model: 'usual' },
+    'that asked a rare model': { model: 'rare' },
+    'that asked an unknown model': { model: 'unknown' },
+    'that wait for an approval': { waiting: 'approval' },
+    'that wait for a question': { waiting: 'question' },
+    'that wait for what none waits for': { waiting: 'timer' },
+  };
+  it.each(Object.entries(inShort))('of runs in short reads what it shows: %s', async (_name, filter) => {
+    const page = () =>
+      searchRunRows(database.knex, { tenant: 'default', ...filter }, { limit: LIMIT, order: 'newest' });
+    expect(await rowsRead(ALL, page)).toBeLessThan(READ_MOST);
+  });
+
+  const inOrder: { readonly [name: string]: Parameters<typeof searchRunRows>[2] & { readonly agent?: string } } = {
+    'by cost': { limit: LIMIT, order: 'cost' },
+    'by cost, the next page': { limit: LIMIT, order: 'cost', cursor: dear },
+    'by duration': { limit: LIMIT, order: 'duration' },
+  };
+  it.each(Object.entries(inOrder))('of runs in short reads what it shows: %s', async (_name, search) => {
+    for (const filter of [{}, { status: 'failed' as const }]) {
+      const page = () => searchRunRows(database.knex, { tenant: 'default', ...filter }, search);
+      expect(await rowsRead(ALL, page)).toBeLessThan(READ_MOST);
+    }
+  });
+
+  const measures = {
+    cost: '(cost_nano_usd + child_cost_nano_usd)',
+    duration: 'extract(epoch from completed_at - created_at)',
+  };
+  it.each(['cost', 'duration'] as const)('of runs by %s has each of them once, page after page', async (order) => {
+    const seen: string[] = [];
+    let cursor: string | null = null;
+    do {
+      const search = { limit: 200, order, ...(cursor === null ? {} : { cursor }) };
+      const found = await searchRunRows(database.knex, { tenant: 'default', agent: 'agent7' }, search);
+      seen.push(...found.rows.map(({ id }) => id));
+      cursor = found.next;
+    } while (cursor !== null);
+    const wanted: string[] = await database
+      .knex('holdfast.runs')
+      .where({ agent: 'agent7' })
+      .modify((query) => order === 'cost' && query.whereRaw(`${measures.cost} > 0`))
+      .orderByRaw(`${measures[order]} desc, id desc`)
+      .pluck('id');
+    expect(seen.length).toBeGreaterThan(1000);
+    expect(seen).toEqual(wanted);
   });
 });

@@ -2,26 +2,22 @@ import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import type { RunRowView } from '../../core/interruptions/run-rows.js';
 import type { Page as PageOf } from '../../core/page.js';
-import type { RunStatus } from '../../core/runs/run.js';
 import type { RunCounts } from '../../core/runs/run-counts.js';
 import { go, param, paramsOf, setParams } from '../address.js';
 import { useAnswer } from '../api/query.js';
 import { useKeys } from '../keys.js';
 import { Pager } from '../shared/pager.js';
-import { RUN_STATUSES, RunMark } from '../shared/status.js';
+import { RunMark } from '../shared/status.js';
 import { Table } from '../shared/table.js';
 import { Time } from '../shared/time.js';
 import { Unanswered } from '../shared/unanswered.js';
 import { Text } from '../text/text.js';
 import { countText, durationText, shortId, usdText } from '../text/words.js';
 import { Bulk } from './bulk.js';
+import { FILTERS, Filters } from './filters.js';
 import { LastDay } from './last-day.js';
 
-const FILTERS = ['status', 'agent', 'error', 'session', 'subject', 'parent', 'from', 'to'] as const;
 const LIMIT = 50;
-/** Counting stops there. */
-const COUNTED_MOST = 10_000;
-
 const COLUMNS = {
   Select: 'unseen',
   Status: 'text',
@@ -91,89 +87,6 @@ const Row = ({ run, isAt, isSelected, select }: RowProps): JSX.Element => (
   </tr>
 );
 
-const HOUR_MS = 3_600_000;
-const RANGES = [
-  ['an hour', HOUR_MS],
-  ['a day', 24 * HOUR_MS],
-  ['a week', 168 * HOUR_MS],
-] as const;
-
-/** The status in a chip, with how many runs have it. */
-function Filters({ counts }: { readonly counts: RunCounts | undefined }): JSX.Element {
-  return (
-    <div class="filters">
-      <div class="chips" role="group" aria-label="Status">
-        {['', ...RUN_STATUSES].map((status) => (
-          <button
-            key={status}
-            type="button"
-            class="chip"
-            aria-pressed={param('status') === status}
-            onClick={() => setParams({ status, cursor: '' })}
-          >
-            {status === '' ? 'all' : status}
-            {counts !== undefined && isStatus(status) && counts.byStatus[status] > 0 && (
-              <span class="faint">
-                {' '}
-                {countText(counts.byStatus[status])}
-                {counts.byStatus[status] === COUNTED_MOST && '+'}
-              </span>
-            )}
-          </button>
-        ))}
-      </div>
-      <input
-        id="text-filter"
-        aria-label="Text of the input, or id"
-        placeholder="Text or id  /"
-        type="search"
-        value={param('q')}
-        spellcheck={false}
-        onChange={(event) => setParams({ q: event.currentTarget.value.trim(), cursor: '' })}
-      />
-      <input
-        id="agent-filter"
-        aria-label="Agent"
-        placeholder="Agent"
-        value={param('agent')}
-        spellcheck={false}
-        onChange={(event) => setParams({ agent: event.currentTarget.value.trim(), cursor: '' })}
-      />
-      <select
-        aria-label="Made"
-        value=""
-        onChange={({ currentTarget: { value } }) =>
-          value !== '' && setParams({ from: new Date(Date.now() - Number(value)).toISOString(), cursor: '' })
-        }
-      >
-        <option value="">made at any time</option>
-        {RANGES.map(([name, ms]) => (
-          <option key={name} value={ms}>
-            made within {name}
-          </option>
-        ))}
-      </select>
-      {counts?.byError.slice(0, 3).map(
-        ({ name, count }) =>
-          param('error') === '' && (
-            <button key={name} type="button" class="chip" onClick={() => setParams({ error: name, cursor: '' })}>
-              <code>{name}</code> × {countText(count)}
-            </button>
-          ),
-      )}
-      {FILTERS.slice(2)
-        .filter((name) => param(name) !== '')
-        .map((name) => (
-          <button key={name} type="button" class="chip" onClick={() => setParams({ [name]: '' })}>
-            {name}: <Text text={param(name)} /> ✕
-          </button>
-        ))}
-    </div>
-  );
-}
-
-const isStatus = (text: string): text is RunStatus => RUN_STATUSES.some((status) => status === text);
-
 function withoutStatus({ status: _status, ...filter }: { readonly [name: string]: string }) {
   return filter;
 }
@@ -183,10 +96,11 @@ export function Page(): JSX.Element {
   const cursor = param('cursor');
   const filter = paramsOf(FILTERS);
   const wanted = param('q');
+  const order = param('order');
   const narrowed: { readonly [name: string]: string } = wanted === '' ? filter : { ...filter, q: wanted };
   const answer = useAnswer<PageOf<RunRowView>>({
     path: 'runs/rows',
-    query: { ...filter, q: wanted, limit: LIMIT, ...(cursor === '' ? {} : { cursor }) },
+    query: { ...filter, q: wanted, order, limit: LIMIT, ...(cursor === '' ? {} : { cursor }) },
     every: cursor === '' ? 2000 : 5000,
   });
   const counts = useAnswer<RunCounts>({ path: 'runs/counts', query: withoutStatus(filter), every: 5000 });
@@ -197,12 +111,13 @@ export function Page(): JSX.Element {
     if (!next.delete(id)) next.add(id);
     setSelected(next);
   };
-  const what = JSON.stringify([filter, wanted, cursor]);
+  const what = JSON.stringify([filter, wanted, order, cursor]);
   const top = useRef({ what: '', createdAt: '' });
   const all = answer.data?.items ?? [];
   if (answer.data !== undefined && top.current.what !== what)
     top.current = { what, createdAt: all[0]?.createdAt ?? '' };
-  const items = all.filter(({ createdAt }) => createdAt <= top.current.createdAt);
+  // In another order a new run has no place of its own on top.
+  const items = all.filter(({ createdAt }) => order !== '' || createdAt <= top.current.createdAt);
   const fresh = all.length - items.length;
   const [, draw] = useState({});
   const bring = (): void => {
@@ -246,7 +161,7 @@ export function Page(): JSX.Element {
         </Table>
       )}
       <Bulk selected={selected} select={setSelected} filter={narrowed} />
-      <Pager next={answer.data?.nextCursor ?? null} />
+      <Pager next={answer.data?.nextCursor ?? null} byTime={order === ''} />
     </div>
   );
 }

@@ -14,6 +14,10 @@ export const searchText = z
   .max(200)
   .describe('A beginning of the id, or a text in the first 4,096 characters of the input; letters are alike in case.');
 
+/** In which order runs stand: the newest, the dearest or those that took longest first. */
+export const RUN_ORDERS = ['newest', 'cost', 'duration'] as const;
+export type RunOrder = (typeof RUN_ORDERS)[number];
+
 /** A run as a list shows it: what it was given is cut, and what it gave is left out. */
 export const runRow = z
   .object({

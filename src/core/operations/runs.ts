@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { sessionId } from '../agents/session.js';
 import type { ErrorCode } from '../errors/errors.js';
-import { runRow, searchText } from '../interruptions/run-rows.js';
+import { INTERRUPTION_KINDS } from '../interruptions/interruption.js';
+import { RUN_ORDERS, runRow, searchText } from '../interruptions/run-rows.js';
 import { idText, nameText } from '../json.js';
 import { readRun } from '../queue/queue-wait.js';
 import { forkRun, retryRun } from '../replay/fork.js';
@@ -45,6 +46,13 @@ const RUN_FILTER = {
     .describe('Only runs that failed with this code.'),
   from: time.exactOptional().describe('Only runs that were made at this time or later.'),
   to: time.exactOptional().describe('Only runs that were made before this time.'),
+  tag: nameText.max(100).exactOptional().describe('Only runs with this tag in their metadata.'),
+  task: idText.exactOptional().describe('Only the attempts of this task.'),
+  model: nameText.exactOptional().describe('Only runs that have asked this model.'),
+  waiting: z
+    .enum(INTERRUPTION_KINDS)
+    .exactOptional()
+    .describe('Only paused runs that wait for this kind of interruption.'),
 };
 
 type Asked = z.output<z.ZodObject<typeof RUN_FILTER>>;
@@ -98,16 +106,24 @@ export const RUN_OPERATIONS = {
   searchRuns: operation({
     method: 'GET',
     path: '/api/v1/runs/rows',
-    summary: 'List runs in short, newest first, also by a text.',
+    summary: 'List runs in short, newest first, by cost or by duration, also by a text.',
     description:
-      'A search by text looks at the newest 10,000 runs that fit the rest; `nextCursor` goes on behind them, also after a page without an item.',
+      'A search by text looks at the first 10,000 runs that fit the rest; `nextCursor` goes on behind them, also after a page without an item.',
     access: { tenant: 'viewer' },
-    query: z.strictObject({ ...pageQuery, ...RUN_FILTER, q: searchText.exactOptional() }),
+    query: z.strictObject({
+      ...pageQuery,
+      ...RUN_FILTER,
+      q: searchText.exactOptional(),
+      order: z
+        .enum(RUN_ORDERS)
+        .default('newest')
+        .describe('`cost`: runs that cost something, the dearest first. `duration`: ended runs, the longest first.'),
+    }),
     response: pageOf(runRow),
     errors: [],
-    args: ({ query: { limit, cursor, q, ...filter } }, { caller }) => [
+    args: ({ query: { limit, cursor, q, order, ...filter } }, { caller }) => [
       {
-        limit,
+        ...{ limit, order },
         ...(cursor === undefined ? {} : { cursor }),
         ...(q === undefined ? {} : { text: q }),
         ...runFilterIn(filter),

@@ -1,6 +1,6 @@
 import type { Caller } from '../../core/caller.js';
 import { previewOf } from '../../core/interruptions/context.js';
-import { INPUT_CHARS, type RunRowView } from '../../core/interruptions/run-rows.js';
+import { INPUT_CHARS, type RunOrder, type RunRowView } from '../../core/interruptions/run-rows.js';
 import type { Page, PageOf } from '../../core/page.js';
 import { atOneMoment } from '../../storage/database/transactions.js';
 import { searchRunRows, type WaitRow, waitsOf } from '../../storage/interruptions/run-search.js';
@@ -11,14 +11,20 @@ const waitView = ({ kind, count, oldest, expires }: WaitRow): RunRowView['waitin
   ...{ kind, count, oldestAt: oldest.toISOString(), expiresAt: expires?.toISOString() ?? null },
 });
 
-/** Runs in short, newest first. A page may be empty and still have a next one, where few of many have the text. */
+interface Search extends ListFilter, PageOf {
+  readonly text?: string;
+  /** Default: the newest first. */
+  readonly order?: RunOrder;
+}
+
+/** Runs in short, in an order. A page may be empty and still have a next one, where few of many have the text. */
 export const searchRuns = (
   { stepContext: { knex } }: EngineContext,
-  { limit, cursor, text, ...filter }: ListFilter & PageOf & { readonly text?: string },
+  { limit, cursor, text, order = 'newest', ...filter }: Search,
   { tenant }: Caller,
 ): Promise<Page<RunRowView>> =>
   atOneMoment(knex, async (trx) => {
-    const page = { limit, ...(cursor === undefined ? {} : { cursor }), ...(text === undefined ? {} : { text }) };
+    const page = { limit, order, ...(cursor === undefined ? {} : { cursor }), ...(text === undefined ? {} : { text }) };
     const { rows, next } = await searchRunRows(trx, { ...filter, tenant }, page);
     const views = await listedOf(trx, rows);
     const waits = await waitsOf(

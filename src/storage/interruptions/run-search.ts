@@ -1,25 +1,17 @@
 import type { Knex } from 'knex';
 import type { InterruptionView } from '../../core/interruptions/interruption.js';
-import { SEARCHED_MOST } from '../../core/interruptions/run-rows.js';
+import { type RunOrder, SEARCHED_MOST } from '../../core/interruptions/run-rows.js';
 import { type PageRows, PREVIEW_BYTES } from '../runs/page-rows.js';
 import { LISTED_RUN_BYTES, listedRunColumns } from '../runs/run-columns.js';
-import {
-  cursorAfter,
-  decodeCursor,
-  encodeCursor,
-  type ListedRunRow,
-  newestFirst,
-  type Placed,
-  placeBy,
-  type RunFilter,
-  withFilter,
-} from '../runs/run-list.js';
+import { type ListedRunRow, type Placed, type RunFilter, withFilter } from '../runs/run-list.js';
+import { behind, cursorBehind, ordered, orderedPage, placeBy } from '../runs/run-orders.js';
 import { runs } from '../runs/runs.js';
 
 interface Search {
   readonly limit: number;
   readonly cursor?: string;
   readonly text?: string;
+  readonly order: RunOrder;
 }
 
 interface Found extends PageRows<Placed<ListedRunRow>> {
@@ -27,37 +19,34 @@ interface Found extends PageRows<Placed<ListedRunRow>> {
   readonly next: string | null;
 }
 
-/** A page of runs that fit a filter and have a text, newest first. It looks at so many runs at most, and says where it stopped. */
-export async function searchRunRows(db: Knex, filter: RunFilter, { text, ...page }: Search): Promise<Found> {
-  const query = withFilter(db, runs(db).select(listedRunColumns(db)), filter);
-  if (text === undefined) {
-    const found = await newestFirst<ListedRunRow>(db, query, page, { bytes: LISTED_RUN_BYTES });
-    return { ...found, next: cursorAfter(found) };
+/** A page of runs that fit a filter and have a text, in an order. It looks at so many runs at most, and says where it stopped. */
+export async function searchRunRows(
+  db: Knex,
+  filter: RunFilter,
+  { text, order, limit, cursor }: Search,
+): Promise<Found> {
+  const fitting = <Q extends Knex.QueryBuilder>(query: Q): Q => behind(withFilter(db, query, filter), order, cursor);
+  const query = fitting(runs(db).select(listedRunColumns(db)));
+  const window = ordered(fitting(runs(db)), order).limit(SEARCHED_MOST);
+  if (text !== undefined) {
+    // As the column has it: with the escapes of JSON.
+    const json = JSON.stringify(text).slice(1, -1);
+    const hits = db
+      .from(window.clone().select('id', 'input').as('w'))
+      .whereRaw(`(starts_with(id, ?) or position(lower(?) in lower(left(input, ${PREVIEW_BYTES}))) > 0)`, [text, json])
+      .select('id');
+    query.whereIn('id', hits);
   }
-  const window = withFilter(db, runs(db), filter)
-    .orderBy([
-      { column: 'created_at', order: 'desc' },
-      { column: 'id', order: 'desc' },
-    ])
-    .limit(SEARCHED_MOST);
-  if (page.cursor !== undefined) {
-    const place = decodeCursor(page.cursor);
-    window.whereRaw('(created_at, id) < (?::timestamptz, ?)', [place.at, place.id]);
-  }
-  // As the column has it: with the escapes of JSON.
-  const json = JSON.stringify(text).slice(1, -1);
-  const hits = db
-    .from(window.clone().select('id', 'input').as('w'))
-    .whereRaw(`(starts_with(id, ?) or position(lower(?) in lower(left(input, ${PREVIEW_BYTES}))) > 0)`, [text, json])
-    .select('id');
-  const found = await newestFirst<ListedRunRow>(db, query.whereIn('id', hits), page, { bytes: LISTED_RUN_BYTES });
-  if (found.more) return { ...found, next: cursorAfter(found) };
-  const [last]: { id: string; place: string }[] = await window
+  const found = await orderedPage<ListedRunRow>(db, query, order, { limit, bytes: LISTED_RUN_BYTES });
+  const shown = found.rows.at(-1);
+  if (found.more && shown !== undefined) return { ...found, next: cursorBehind(order, shown) };
+  if (text === undefined) return { ...found, next: null };
+  const [last]: Placed<{ id: string }>[] = await window
     .clone()
     .offset(SEARCHED_MOST - 1)
     .limit(1)
-    .select('id', placeBy(db, 'created_at'));
-  return { ...found, next: last === undefined ? null : encodeCursor(last.place, last.id) };
+    .select('id', placeBy(db, order));
+  return { ...found, next: last === undefined ? null : cursorBehind(order, last) };
 }
 
 export interface WaitRow {

@@ -1,6 +1,7 @@
 import type { Knex } from 'knex';
 import { z } from 'zod';
 import { HoldfastError } from '../../core/errors/errors.js';
+import type { InterruptionView } from '../../core/interruptions/interruption.js';
 import { idText } from '../../core/json.js';
 import type { RunStatus } from '../../core/runs/run.js';
 import { idsOfSubject } from '../retention/subjects.js';
@@ -13,19 +14,25 @@ import { runs } from './runs.js';
 /** Newest first: the place after the last item of a page. */
 const cursorShape = z.tuple([z.iso.datetime().refine((at) => new Date(at).getUTCFullYear() > 0), idText]);
 
-/** `at` is a time in UTC as RFC 3339 writes it, as exact as the column is. */
-export const encodeCursor = (at: string, id: string): string =>
-  Buffer.from(JSON.stringify([at, id])).toString('base64url');
+export const writeCursor = (place: readonly string[]): string =>
+  Buffer.from(JSON.stringify(place)).toString('base64url');
 
-export function decodeCursor(cursor: string): { readonly at: string; readonly id: string } {
+export function readCursor<Place>(cursor: string, shape: z.ZodType<Place>): Place {
   try {
-    const [at, id] = cursorShape.parse(JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8')));
-    return { at, id };
+    return shape.parse(JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8')));
   } catch {
     throw new HoldfastError('invalid_request', 'The cursor is not one that a list of this server gave.', {
       fields: [{ pointer: '/cursor', detail: 'use nextCursor of the page before' }],
     });
   }
+}
+
+/** `at` is a time in UTC as RFC 3339 writes it, as exact as the column is. */
+export const encodeCursor = (at: string, id: string): string => writeCursor([at, id]);
+
+export function decodeCursor(cursor: string): { readonly at: string; readonly id: string } {
+  const [at, id] = readCursor(cursor, cursorShape);
+  return { at, id };
 }
 
 /** The place of a row in a list by time. A `Date` of the driver is cut to milliseconds, and would skip or repeat rows. */
@@ -85,18 +92,36 @@ export interface RunFilter {
   readonly from?: Date;
   /** Made before this time. */
   readonly to?: Date;
+  /** One of the tags in their metadata. */
+  readonly tag?: string;
+  /** The task that they are attempts of. */
+  readonly task?: string;
+  /** A model that they have asked. */
+  readonly model?: string;
+  /** What a paused one waits for. */
+  readonly waiting?: InterruptionView['kind'];
 }
 
+/** As the index has it. What is written with an escape by its number, `jsonb` may not take. */
+const HAS_TAGS = `metadata LIKE '%"tags":[%'`;
+const TAGS = `(CASE WHEN ${HAS_TAGS} AND position('\\u' in metadata) = 0 THEN metadata::jsonb -> 'tags' END)`;
+
 export function withFilter<Q extends Knex.QueryBuilder>(db: Knex, query: Q, filter: RunFilter): Q {
-  const { tenant, status, agent, parent, subject, session, error, from, to } = filter;
-  const same = Object.entries({ tenant, status, agent, parent_run_id: parent, session_id: session });
+  const { tenant, status, agent, parent, subject, session, error, from, to, tag, task, model, waiting } = filter;
+  const same = Object.entries({ tenant, status, agent, parent_run_id: parent, session_id: session, task_id: task });
   query.where(Object.fromEntries(same.filter(([, value]) => value !== undefined)));
   if (subject !== undefined) query.whereIn('id', idsOfSubject(db, tenant, subject));
   if (error !== undefined) query.whereNotNull('error').whereRaw(`${ERROR_CODE} = ?`, [error]);
   if (from !== undefined) query.where('created_at', '>=', from);
   if (to !== undefined) query.where('created_at', '<', to);
+  if (tag !== undefined) query.whereRaw(`${HAS_TAGS} AND ${TAGS} @> ?::jsonb`, [JSON.stringify([tag])]);
+  if (model !== undefined) query.whereIn('id', db('holdfast.charges').where({ tenant, model }).select('run_id'));
+  if (waiting !== undefined) query.where({ status: 'paused' }).whereIn('id', waitingFor(db, tenant, waiting));
   return query;
 }
+
+const waitingFor = (db: Knex, tenant: string, kind: InterruptionView['kind']): Knex.QueryBuilder =>
+  db('holdfast.interruptions').where({ tenant, kind, status: 'pending' }).select('run_id');
 
 /** As the index has it. */
 export const ERROR_CODE = `(regexp_match(error, '"code":"([a-z_]+)"'))[1]`;
