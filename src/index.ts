@@ -20,6 +20,7 @@ export type { ReadRun } from './core/queue/queue-wait.js';
 export type { RunView, StartRun } from './core/runs/run.js';
 export type { RewardFacts, RewardFunction } from './core/tasks/reward.js';
 export type { SubmitTask, TaskFilter, TaskView } from './core/tasks/task.js';
+export type { ToolState } from './core/tools/agent-state.js';
 export type {
   IsolatedContext,
   IsolatedToolDeclaration,
@@ -36,6 +37,7 @@ export {
   defineConfig,
   type HoldfastConfig,
 } from './engine/agents/define.js';
+export { runState } from './engine/agents/own-state.js';
 export { createEngine } from './engine/create-engine.js';
 export type { Engine } from './engine/engine.js';
 export type { EngineConfig } from './engine/engine-config.js';

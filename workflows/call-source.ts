@@ -72,6 +72,8 @@ export interface CallSource {
   executes(call: RepeatableCall): Promise<ToolResult | null> | null;
   /** The context of the run at the recorded end of the segment; null: the log has none. */
   readonly context: ContextNote | null;
+  /** The number of an event, where the source knows the log by heart; null: the database does. */
+  seqOf(key: string): number | null;
   /** Takes note of a call that got its recorded end. */
   answered(call: RepeatableCall, result: ToolResult): void;
   /** The recorded outcome of a call whose work is executed again; null: there is none. */
@@ -140,6 +142,7 @@ class LiveSource implements CallSource {
 
   result = (): null => null;
   executes = (): null => null;
+  seqOf = (): null => null;
   answered = (): void => undefined;
   outcome = (): null => null;
   checked = (): undefined => undefined;

@@ -2,12 +2,14 @@ import { setMaxListeners } from 'node:events';
 import type { Agent, ModelProvider } from '@openai/agents';
 import { parseGrants } from '../src/core/grants/grants.js';
 import { standingOf } from '../src/core/interruptions/standing.js';
+import type { JsonObject } from '../src/core/json.js';
 import type { Deltas } from '../src/core/log/delta.js';
 import { SUSPECT_AFTER } from '../src/core/queue/worker.js';
 import { taskTypeIn } from '../src/core/routing/route-need.js';
 import { NO_USAGE } from '../src/core/runs/run.js';
 import { LiveContext } from '../src/core/runs/run-context.js';
 import type { RunTask } from '../src/core/tasks/resolve-task.js';
+import { LiveState, type StateProblem } from '../src/core/tools/agent-state.js';
 import type { crashesOf } from '../src/storage/dbos/takeover.js';
 import { grantsOf, inputOf, limitsOf, metadataOf, type RunRow } from '../src/storage/runs/run-row.js';
 import type { StartableAgent } from '../steps/agents/start-child.js';
@@ -29,6 +31,7 @@ export interface RunnableAgent extends StartableAgent {
   readonly plainTools: RunFacts['plainTools'];
   /** Null: it declares no context. */
   readonly context: object | null;
+  readonly state: { readonly initial: JsonObject; readonly problemOf: StateProblem } | null;
   readonly mcp: RunFacts['mcp'];
   readonly environment: RunFacts['environment'];
   readonly scaffold: RunFacts['scaffold'];
@@ -90,6 +93,7 @@ export const runFacts = (options: Workplace, run: RunRow, task: RunTask | null =
   rebuilt: run.rebuilt_segment,
   plainTools: options.agents.get(run.agent)?.plainTools ?? {},
   takesContext: (options.agents.get(run.agent)?.context ?? null) !== null,
+  stateProblem: options.agents.get(run.agent)?.state?.problemOf ?? null,
   mcp: options.agents.get(run.agent)?.mcp ?? {},
   isPlan: (options.agents.get(run.agent)?.plan ?? null) !== null,
   scaffold: options.agents.get(run.agent)?.scaffold ?? null,
@@ -173,7 +177,7 @@ export function newSegmentContext(seed: SegmentInput): SegmentContext {
   return {
     ...{ ...seed, ...newLoop(null), chosen: null, turnsInSegment: 0, stop: null, broken: null, verified: null },
     provenAt: Number.NEGATIVE_INFINITY,
-    ...{ usage: NO_USAGE, context: new LiveContext(seed.run.agent) },
+    ...{ usage: NO_USAGE, context: new LiveContext(seed.run.agent), own: new LiveState(seed.run.stateProblem) },
     ...{ siblings, callSignal },
     ...{ authorizedCalls: new Map(), results: new Map(), outcomes: new Map(), waits: [], applied: new Set() },
   };

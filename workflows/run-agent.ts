@@ -13,7 +13,7 @@ import { itemsOfInput } from '../src/core/agents/session.js';
 import { type ErrorCode, HoldfastError } from '../src/core/errors/errors.js';
 import { toJson } from '../src/core/json.js';
 import type { EventData } from '../src/core/log/event.js';
-import { givenContextIn } from '../src/core/log/recording.js';
+import { givenIn } from '../src/core/log/recording.js';
 import type { Ending } from '../src/core/runs/ending.js';
 import { withoutKnownSecrets } from '../src/models/secrets/known-secrets.js';
 import { breathe } from '../src/storage/database/timing.js';
@@ -66,7 +66,7 @@ function agentOf(options: Workplace, scope: SegmentContext): RunnableAgent {
 }
 
 async function stateOf(options: Workplace, scope: SegmentContext, agent: Agent): Promise<RunState<unknown, Agent>> {
-  if (scope.run.takesContext) await beginContext(scope);
+  await beginGiven(scope);
   if (scope.first === 0) {
     const input = scope.run.input as string | ConstructorParameters<typeof RunState>[1];
     scope.state = new RunState<unknown, Agent>(new RunContext<unknown>(scope.context.value), input, agent, null);
@@ -76,13 +76,13 @@ async function stateOf(options: Workplace, scope: SegmentContext, agent: Agent):
   return resumeState(scope, agent, snapshot);
 }
 
-/** The log has the context: it never changes, so that a replay reads the same. */
-async function beginContext({ ctx, run, context }: SegmentContext): Promise<void> {
+/** The log has what the run was given: it never changes, so that a replay reads the same. */
+async function beginGiven({ ctx, run, context, own }: SegmentContext): Promise<void> {
+  if (!run.takesContext && own.problemOf === null) return;
   const given =
-    run.givenContext === undefined
-      ? givenContextIn([(await withDatabaseRetry(() => readEvent(ctx.knex, run.id, 1))) ?? { data: null }])
-      : run.givenContext;
-  if (given !== null) context.begin(given);
+    run.given ?? givenIn([(await withDatabaseRetry(() => readEvent(ctx.knex, run.id, 1))) ?? { data: null }]);
+  if (run.takesContext && given.context !== null) context.begin(given.context);
+  if (own.problemOf !== null && given.state !== null) own.begin(given.state);
 }
 
 async function outcomeOf(scope: SegmentContext, state: RunState<unknown, Agent>): Promise<Ending> {
@@ -94,7 +94,7 @@ async function outcomeOf(scope: SegmentContext, state: RunState<unknown, Agent>)
   const context = changed === null ? {} : { context: changed };
   // A long run has a long text: others have their turn before and after.
   await breathe();
-  const text = stateText(state, scope.suspended);
+  const text = stateText(state, scope.suspended, scope.own.present);
   await breathe();
   return stop === null || stop.type === 'wait'
     ? { type: 'paused', waits, state: text, carried: carriedOf(scope), ...context }

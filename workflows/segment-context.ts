@@ -6,14 +6,16 @@ import { HoldfastError } from '../src/core/errors/errors.js';
 import type { GrantSet } from '../src/core/grants/grants.js';
 import type { WaitDecision } from '../src/core/interruptions/settlement.js';
 import type { AllowedElsewhere, Standing } from '../src/core/interruptions/standing.js';
-import type { JsonObject, JsonValue } from '../src/core/json.js';
+import type { JsonValue } from '../src/core/json.js';
 import type { CallOutcome } from '../src/core/log/call-outcome.js';
 import type { Deltas } from '../src/core/log/delta.js';
 import type { EventData } from '../src/core/log/event.js';
+import type { Given } from '../src/core/log/recording.js';
 import type { Ending, Wait } from '../src/core/runs/ending.js';
 import type { RunLimits, Usage } from '../src/core/runs/run.js';
 import type { LiveContext } from '../src/core/runs/run-context.js';
 import type { RunTask } from '../src/core/tasks/resolve-task.js';
+import type { LiveState, StateProblem } from '../src/core/tools/agent-state.js';
 import type { McpRules } from '../src/core/tools/mcp.js';
 import type { PlainTools, ToolSpec } from '../src/core/tools/tool.js';
 import type { KeptOutcome } from '../src/storage/runs/calls.js';
@@ -50,8 +52,10 @@ export interface RunFacts {
   readonly plainTools: PlainTools;
   /** Whether its agent declares a context. */
   readonly takesContext: boolean;
-  /** The context that the run was given, where its log was read; null: none. */
-  readonly givenContext?: JsonObject | null;
+  /** Says what does not fit the state that its agent declares; null: it declares none. */
+  readonly stateProblem: StateProblem | null;
+  /** What the run was given, where its log was read. */
+  readonly given?: Given;
   /** Whether it follows a plan, which reads how a call ended and decides what comes of a failure. */
   readonly isPlan: boolean;
   /** What the agent says of MCP servers, by the name of the server in capabilities. */
@@ -192,6 +196,8 @@ export interface SegmentContext extends AgentLoop {
   readonly settled: readonly SettledInterruption[];
   /** What code of the run gets as `RunContext.context`. */
   readonly context: LiveContext;
+  /** The state of the run, which its tools read and change. */
+  readonly own: LiveState;
   /** The interruptions of those that were applied; the next segment must apply the others. */
   readonly applied: Set<string>;
   /** When the last step was sent that this execution recorded as the owner of the run, by the clock of the lease. */

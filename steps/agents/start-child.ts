@@ -12,7 +12,7 @@ import {
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import { type GrantSet, grantsToJson } from '../../src/core/grants/grants.js';
 import { delegateGrants } from '../../src/core/grants/grants-narrowing.js';
-import { toJson } from '../../src/core/json.js';
+import { type JsonObject, toJson } from '../../src/core/json.js';
 import { EVENT_DATA, type EventData } from '../../src/core/log/event.js';
 import { isOver, type RunLimits } from '../../src/core/runs/run.js';
 import { createLog, extendLog } from '../../src/storage/log/events.js';
@@ -31,6 +31,8 @@ export interface StartableAgent {
   readonly definitionHash: string;
   readonly grants: GrantSet;
   readonly limits: RunLimits;
+  /** Null: it declares none. */
+  readonly state: { readonly initial: JsonObject } | null;
   readonly scaffold: { readonly scaffold: ScaffoldName } | null;
 }
 
@@ -95,6 +97,7 @@ export async function startChild(ctx: StepContext, start: ChildStart): Promise<S
     const data: EventData<'run.created'> = {
       ...{ agent: name, agentVersion: version, agentHash: definitionHash, input, metadata: {} },
       ...{ grants: grantsToJson(grants), policyVersion: grants.policyVersion, limits, pinned },
+      ...(agent.state && { state: agent.state.initial }),
       requestedBy: [...(await requestersOf(trx, parent.id))],
       parent: { runId: parent.id, callId, eventId, notGranted: [...missing] },
     };

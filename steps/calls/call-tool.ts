@@ -23,6 +23,7 @@ import { environmentOfCall } from '../containers/run-environment.js';
 import type { StepContext } from '../context.js';
 import { transact, withDatabaseRetry } from '../database-retry.js';
 import { type Halt, haltOf } from './call-model.js';
+import { CallNotes, type FoundState } from './call-notes.js';
 import { type EarlierCalls, isAlone, writtenBefore } from './earlier-calls.js';
 import { catchingLate, LateThrow } from './late-throws.js';
 import { codeOf, type Ended, errorOutcome, outputOf, runBody } from './run-body.js';
@@ -40,6 +41,10 @@ export interface ToolCall {
   readonly require: (capability: string) => void;
   /** Where commands of the run execute; null: its agent has no environment. */
   readonly environment: AgentEnvironment | null;
+  /** The state of the run; null: its agent has none. */
+  readonly state: FoundState | null;
+  /** Finds the number of its `call.started` in the log. */
+  readonly position: () => Promise<number>;
   /** The outcome that a person gave to a call that may have happened; its body does not run. */
   readonly known: CallOutcome | null;
   /** The interruption by which a person approved that this call of unknown effect runs (again); good for one execution. */
@@ -119,7 +124,8 @@ export async function callTool(
   }
   const stop = new AbortController();
   const origin = record?.originRunId ?? intent.runId;
-  const context = contextOf(ctx, call, origin, AbortSignal.any([signal, stop.signal]));
+  const notes = new CallNotes(spec, call, ctx.now);
+  const context = contextOf(ctx, call, notes, origin, AbortSignal.any([signal, stop.signal]));
   const found = verdict === 'unknown' ? await lookedFor(ctx, call, context) : null;
   if (found?.type === 'settled') return found;
   const held = (await askedAgain(ctx, call, record, goesOn)) ?? found;
@@ -127,7 +133,16 @@ export async function callTool(
   const place = signal.aborted ? null : await placeOf(spec, signal);
   if (place?.type === 'lost') return settle(ctx, call, errorOutcome(spec, place.error));
   try {
-    return await begin(ctx, call, { record, goesOn, place: place?.place ?? null, context, stop, signal, logged });
+    return await begin(ctx, call, {
+      record,
+      goesOn,
+      place: place?.place ?? null,
+      context,
+      notes,
+      stop,
+      signal,
+      logged,
+    });
   } finally {
     place?.place?.release();
   }
@@ -138,6 +153,7 @@ interface Beginning {
   readonly goesOn: Continuation | null;
   readonly place: BodyPlace | null;
   readonly context: ToolContext;
+  readonly notes: CallNotes;
   readonly stop: AbortController;
   readonly signal: AbortSignal;
   readonly logged: () => Promise<void>;
@@ -146,7 +162,7 @@ interface Beginning {
 /** Writes the intent, runs the body, and keeps how it ended. */
 async function begin(ctx: StepContext, call: ToolCall, beginning: Beginning): Promise<ToolResult> {
   const { intent, spec, input } = call;
-  const { record, goesOn, place, context, stop, signal, logged } = beginning;
+  const { record, goesOn, place, context, notes, stop, signal, logged } = beginning;
   if (spec.effect === 'unsafe' && !signal.aborted) await logged();
   if (signal.aborted) return halted(signal, false);
   if (spec.effect === 'unsafe' && !(await transact(ctx, (trx) => claimCall(trx, intent, goesOn)))) {
@@ -160,7 +176,7 @@ async function begin(ctx: StepContext, call: ToolCall, beginning: Beginning): Pr
   const body = place === null ? bodyAfterWait(call, settlement) : (inside: ToolContext) => place.run(input, inside);
   const began = performance.now();
   const ended = await runBody(spec, body, context, stop, signal);
-  const result = await conclude(ctx, call, record, ended, context, signal);
+  const result = await conclude(ctx, call, record, ended, notes, { ...context, signal });
   const outcome = result.type === 'settled' ? result.outcome.type : result.type;
   ctx.metrics.executed(spec.name, outcome, (performance.now() - began) / 1000);
   return result;
@@ -235,13 +251,12 @@ async function conclude(
   call: ToolCall,
   record: CallRecord | null,
   ended: Ended,
-  context: ToolContext,
-  signal: AbortSignal,
+  notes: CallNotes,
+  /** With the signal of the run: that of the body may be aborted. */
+  live: ToolContext,
 ): Promise<ToolResult> {
   const { spec, intent } = call;
-  if (ended === 'halted') return halted(signal, true);
-  // What the body was given is aborted.
-  const live = { ...context, signal };
+  if (ended === 'halted') return halted(live.signal, true);
   if (ended === 'timeout') {
     const message = `${spec.name} did not end within ${spec.timeoutMs} ms.`;
     const outcome = { type: 'error', code: 'tool_timeout', message } as const;
@@ -257,9 +272,9 @@ async function conclude(
   }
   if ('error' in ended && ended.error instanceof EffectUnknown && spec.effect === 'unsafe')
     return { type: 'unknown', text: unknownEffectText(spec.name, ended.error.why) };
-  if ('error' in ended) return settleLive(ctx, call, record, errorOutcome(spec, ended.error));
+  if ('error' in ended) return settleLive(ctx, call, record, notes.in(errorOutcome(spec, ended.error)));
   if (isInterruption(ended.output)) return standing(await saveWait(ctx, intent, record, ended.output));
-  return settleLive(ctx, call, record, outputOf(spec, ended.output));
+  return settleLive(ctx, call, record, notes.in(outputOf(spec, ended.output)));
 }
 
 /** The body did not end, and may go on. That an unsafe effect has not happened yet is no answer here. */
@@ -287,14 +302,22 @@ async function lookedFor(ctx: StepContext, call: ToolCall, context: ToolContext)
 }
 
 /** `origin`: the run that began the call, by whose id the call is known to the world. */
-const contextOf = (ctx: StepContext, call: ToolCall, origin: string, signal: AbortSignal): ToolContext => ({
+const contextOf = (
+  ctx: StepContext,
+  call: ToolCall,
+  notes: CallNotes,
+  origin: string,
+  signal: AbortSignal,
+): ToolContext => ({
   runId: call.intent.runId,
   callId: call.intent.callId,
   tenant: call.intent.tenant,
   agent: call.agent,
   idempotencyKey: `${origin}:${call.intent.callId}`,
   signal,
-  now: ctx.now,
+  now: notes.now,
+  logicalTime: call.position,
+  state: notes.state,
   random: seededRandom(`${origin}:${call.intent.callId}`),
   require: call.require,
   environment: environmentOf(ctx, call, origin, signal),

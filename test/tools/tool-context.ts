@@ -1,3 +1,4 @@
+import { noState } from '../../src/core/tools/agent-state.js';
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import { checkCapability } from '../../src/core/grants/capability.js';
 import { type GrantInput, parseGrants } from '../../src/core/grants/grants.js';
@@ -20,6 +21,8 @@ export function contextWith(
     idempotencyKey: 'run-1:call-1',
     signal: options.signal ?? new AbortController().signal,
     now: Date.now,
+    logicalTime: async () => 1,
+    state: noState('A test'),
     random: seededRandom('run-1:call-1'),
     require: (capability) => {
       asked.push(capability);

@@ -3,6 +3,7 @@ import { endingStep, plainStep, shapedBy, shownBy } from '../../src/core/agents/
 import type { StepResult } from '../../src/core/agents/scaffold-step.js';
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import { type JsonObject, toJson } from '../../src/core/json.js';
+import type { CallOutcome } from '../../src/core/log/call-outcome.js';
 import { boundOutput } from '../../src/tools/define/output-bound.js';
 import type { ToolResult } from '../../steps/calls/call-tool.js';
 import type { RunScaffold } from '../segment-context.js';
@@ -26,11 +27,12 @@ export function shaped(scope: SegmentContext, authorized: AuthorizedCall, result
   const { callId, arguments: args } = authorized;
   const { spec } = authorized.wrapped;
   try {
-    const { outcome, note } = shapedBy(held.scaffold, {
+    const { outcome: given, note } = shapedBy(held.scaffold, {
       ...{ callId, tool: spec.name, arguments: args },
       outcome: result.outcome,
     });
-    if (outcome.type === 'output') boundOutput(spec, outcome.output);
+    if (given.type === 'output') boundOutput(spec, given.output);
+    const outcome = withStateOf(result.outcome, given);
     return { type: 'settled', outcome, ...(note && { note }) };
   } catch (error) {
     if (!(error instanceof HoldfastError)) throw error;
@@ -38,6 +40,10 @@ export function shaped(scope: SegmentContext, authorized: AuthorizedCall, result
     return { type: 'settled', outcome: { type: 'error', code, message } };
   }
 }
+
+/** What a call made of the state of the run stands, whatever a scaffold makes of what it gave. */
+const withStateOf = (was: CallOutcome, is: CallOutcome): CallOutcome =>
+  was.type === 'output' && was.state !== undefined && is.type === 'output' ? { ...is, state: was.state } : is;
 
 /** A request with what the scaffold shows of the conversation; null: it shows all of it. What fails in it ends the run. */
 export function shownRequest(scope: SegmentContext, agent: string, request: ModelRequest): ModelRequest | null {

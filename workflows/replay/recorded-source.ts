@@ -141,6 +141,10 @@ export class RecordedSource implements CallSource {
     return this.has(turn);
   }
 
+  seqOf(_key: string): number | null {
+    return null;
+  }
+
   answered(_call: RepeatableCall, _result: ToolResult): void {
     // An execution that goes by the recording asks nothing more of it.
   }

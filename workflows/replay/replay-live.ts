@@ -2,7 +2,7 @@ import type { ModelProvider } from '@openai/agents';
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import { type JsonValue, sameJson } from '../../src/core/json.js';
 import type { EventData } from '../../src/core/log/event.js';
-import { areWhole, givenContextIn, type RecordedSegment, segmentsOf } from '../../src/core/log/recording.js';
+import { areWhole, givenIn, type RecordedSegment, segmentsOf } from '../../src/core/log/recording.js';
 import { nanosOf, usdOf } from '../../src/core/money.js';
 import { type LiveReplay, otherwiseSaid, type ReplaySide, saidIn } from '../../src/core/replay/live-replay.js';
 import { namedValue } from '../../src/core/replay/replay.js';
@@ -55,7 +55,7 @@ export async function replayLive(
   const recorded: RecordedPlace = {
     ...{
       ...place,
-      run: { ...facts, limits: unbudgeted, grants, givenContext: givenContextIn(log) },
+      run: { ...facts, limits: unbudgeted, grants, given: givenIn(log) },
       provider: durableProvider(place.provider),
     },
     ...{ execution: 'replay', gate: NO_GATE, earlier: new EarlierCalls(null) },

@@ -2,7 +2,7 @@ import type { Model, ModelProvider } from '@openai/agents';
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import type { GrantSet } from '../../src/core/grants/grants.js';
 import type { Standing } from '../../src/core/interruptions/standing.js';
-import { areWhole, givenContextIn, type KeyedEvent, segmentsOf } from '../../src/core/log/recording.js';
+import { areWhole, givenIn, type KeyedEvent, segmentsOf } from '../../src/core/log/recording.js';
 import type { RunTask } from '../../src/core/tasks/resolve-task.js';
 import type { RunRow } from '../../src/storage/runs/run-row.js';
 import { EarlierCalls } from '../../steps/calls/earlier-calls.js';
@@ -55,7 +55,7 @@ export async function replayLog(
   const recorded: RecordedPlace = {
     ...{
       ...place,
-      run: { ...runFacts(workplace, run, replayed.task), grants: replayed.grants, givenContext: givenContextIn(log) },
+      run: { ...runFacts(workplace, run, replayed.task), grants: replayed.grants, given: givenIn(log) },
     },
     ...{ execution: 'replay', gate: NO_GATE, earlier: new EarlierCalls(null), provider: durableProvider(UNASKED) },
   };

@@ -109,6 +109,10 @@ export class ReplaySource extends RecordedSource {
     return this.segment.calls.has(callId) ? super.result(callId) : null;
   }
 
+  override seqOf(key: string): number | null {
+    return this.#part.seqOf.get(key) ?? null;
+  }
+
   /** What is declared to give the same again can be asked to, unless it goes on from a wait. */
   override answered(call: RepeatableCall, result: ToolResult): void {
     const { spec, callId } = call;

@@ -16,7 +16,7 @@ import type { AuthorizedCall, SegmentContext } from '../segment-context.js';
 import { authorizeCall, withGuardrails } from '../tool-calls/authorize-calls.js';
 import { awaitResult, startCalls } from '../tool-calls/run-calls.js';
 import type { AskedCall } from '../tool-calls/tool-guardrails.js';
-import { type ReadState, readState, stateOfText, suspendedIn } from './state-text.js';
+import { ownIn, type ReadState, readState, stateOfText, suspendedIn } from './state-text.js';
 
 type State = RunState<unknown, Agent>;
 
@@ -32,7 +32,10 @@ async function load(scope: SegmentContext, agent: Agent, saved: string | ReadSta
     const read = typeof saved === 'string' ? await readState(saved) : saved;
     const state = await stateOfText(agent, read, scope.parentCall === null);
     const context = runContextOf(state);
-    if (scope.parentCall === null) scope.context.adopt(context.context);
+    if (scope.parentCall === null) {
+      scope.context.adopt(context.context);
+      scope.own.adopt(ownIn(read.value));
+    }
     context.context = scope.context.value;
     scope.state = state;
     scope.seenItems = seenIn(scope, state);

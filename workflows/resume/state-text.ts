@@ -1,6 +1,7 @@
 import { type Agent, RunState } from '@openai/agents';
 import { z } from 'zod';
 import { isObject, jsonValue } from '../../src/core/json.js';
+import { type AgentState, agentState } from '../../src/core/tools/agent-state.js';
 import { breathe } from '../../src/storage/database/timing.js';
 import {
   type PastItem,
@@ -23,19 +24,29 @@ const suspendedAgent = z.object({
 });
 export type SuspendedAgent = z.infer<typeof suspendedAgent>;
 
-const kept = z.object({ suspended: z.array(suspendedAgent).default([]), past: z.array(z.unknown()).default([]) });
+const kept = z.object({
+  suspended: z.array(suspendedAgent).default([]),
+  past: z.array(z.unknown()).default([]),
+  /** The state of the run, in that of its own agent; absent: it has none. */
+  own: agentState.exactOptional(),
+});
 const withKept = z.object({ holdfast: kept.optional() });
 
 /**
  * The state of the agent that works as text: that of the SDK, and in a member of ours the turns that are over and the agents
  * behind tools that are not done.
  */
-export function stateText(state: RunState<unknown, Agent>, suspended: readonly SuspendedAgent[]): string {
+export function stateText(
+  state: RunState<unknown, Agent>,
+  suspended: readonly SuspendedAgent[],
+  own: AgentState | null = null,
+): string {
   forgetHandoffResponse(state);
   const { past, rest } = serializeHistory(state, () => state.toJSON());
   const hidden = trimmedHistory(state);
   const originalInput = hidden?.originalInput ?? rest.originalInput;
-  return JSON.stringify({ ...rest, originalInput, holdfast: { suspended, past: [...(hidden?.past ?? []), ...past] } });
+  const holdfast = { suspended, past: [...(hidden?.past ?? []), ...past], ...(own && { own }) };
+  return JSON.stringify({ ...rest, originalInput, holdfast });
 }
 
 /** A text that `stateText` wrote, read once: a long run has megabytes of it. A state that is made of it may share parts of the value. */
@@ -85,5 +96,8 @@ function withoutKept(value: unknown): string {
 
 /** The agents behind tools that a state was kept with. */
 export const suspendedIn = (state: unknown): readonly SuspendedAgent[] => keptIn(state).suspended;
+
+/** The state of the run that a state was kept with; undefined: none. */
+export const ownIn = (state: unknown): AgentState | undefined => keptIn(state).own;
 
 const keptIn = (state: unknown): z.infer<typeof kept> => withKept.parse(state).holdfast ?? kept.parse({});

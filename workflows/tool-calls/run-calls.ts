@@ -7,8 +7,10 @@ import type { CallOutcome } from '../../src/core/log/call-outcome.js';
 import { textOfOutcome } from '../../src/core/plans/node-result.js';
 import type { Wait } from '../../src/core/runs/ending.js';
 import type { ContextChange } from '../../src/core/runs/run-context.js';
+import { seqOfKey } from '../../src/storage/log/read-events.js';
 import { type CallIntent, outcomeOf, rowOf } from '../../src/storage/runs/calls.js';
-import { callTool, executionKey, SIBLING_FAILED, type ToolResult } from '../../steps/calls/call-tool.js';
+import { callTool, executionKey, SIBLING_FAILED, type ToolCall, type ToolResult } from '../../steps/calls/call-tool.js';
+import { withDatabaseRetry } from '../../steps/database-retry.js';
 import { durableStep } from '../durable-step.js';
 import { isShaped, shaped } from '../model-turn/run-scaffold.js';
 import type { AgentToolResult } from '../segment-context.js';
@@ -41,7 +43,7 @@ export function startCalls(scope: SegmentContext): void {
     if (authorized.refusal === null && isAgentTool(authorized.wrapped.original)) {
       turn = startCall(scope, authorized, () => turn.then(() => runAgentTool(scope, authorized)));
     } else {
-      ended.push(startCall(scope, authorized, () => runTool(scope, authorized)));
+      ended.push(startCall(scope, authorized, (startedKey) => runTool(scope, authorized, startedKey)));
     }
   }
   // The one that waits for a call hears of its failure.
@@ -51,7 +53,11 @@ export function startCalls(scope: SegmentContext): void {
 
 type Result = ToolResult | AgentToolResult;
 
-function startCall(scope: SegmentContext, authorized: AuthorizedCall, run: () => Promise<Result>): Promise<Result> {
+function startCall(
+  scope: SegmentContext,
+  authorized: AuthorizedCall,
+  run: (startedKey: string) => Promise<Result>,
+): Promise<Result> {
   const { spec } = authorized.wrapped;
   const refusal = refusalOf(authorized);
   const startedKey =
@@ -62,7 +68,7 @@ function startCall(scope: SegmentContext, authorized: AuthorizedCall, run: () =>
           authorized.checkedEventKey,
         )
       : authorized.checkedEventKey;
-  const ended = refusal === null ? run() : Promise.resolve(refusal);
+  const ended = refusal === null ? run(startedKey) : Promise.resolve(refusal);
   const started: StartedCall = { authorized, startedKey, result: null };
   scope.results.set(authorized.callId, ended);
   scope.started.push(started);
@@ -80,10 +86,11 @@ function startCall(scope: SegmentContext, authorized: AuthorizedCall, run: () =>
 const refusalOf = (authorized: AuthorizedCall): ToolResult | null =>
   authorized.refusal === null ? null : { type: 'settled', outcome: { type: 'refused', ...authorized.refusal } };
 
-async function runTool(scope: SegmentContext, authorized: AuthorizedCall): Promise<ToolResult> {
+async function runTool(scope: SegmentContext, authorized: AuthorizedCall, startedKey: string): Promise<ToolResult> {
   const { spec } = authorized.wrapped;
   const { callId, agent, input } = authorized;
-  const asked = { callId, agent, spec, input, require: requirementOf(scope, authorized) };
+  const inside = { require: requirementOf(scope, authorized), ...foundBy(scope, startedKey) };
+  const asked = { callId, agent, spec, input, ...inside };
   const recorded = scope.source.result(callId);
   if (recorded !== null) {
     applyContext(scope, recorded);
@@ -126,7 +133,7 @@ async function runTool(scope: SegmentContext, authorized: AuthorizedCall): Promi
     },
     ...{
       body: bodyOf(scope, authorized),
-      require: requirementOf(scope, authorized),
+      ...inside,
       environment: scope.run.environment,
     },
   };
@@ -141,6 +148,29 @@ async function runTool(scope: SegmentContext, authorized: AuthorizedCall): Promi
   const ended = await durableStep(scope, step, execute);
   applyContext(scope, ended);
   return ended;
+}
+
+/** What a call finds of its run: the state as it is now, and its own place in the log. */
+const foundBy = (
+  { own, log, ctx, run, source }: SegmentContext,
+  startedKey: string,
+): Pick<ToolCall, 'state' | 'position'> => ({
+  state: own.present === null || own.problemOf === null ? null : { seen: own.present, problemOf: own.problemOf },
+  position: async () => {
+    const known = source.seqOf(startedKey);
+    if (known !== null) return known;
+    await log.flush();
+    return withDatabaseRetry(() => seqOfKey(ctx.knex, run.id, startedKey));
+  },
+});
+
+/** Makes what a call changed of the state of the run. What does not fit beside another call ends the run. */
+function applyState(scope: SegmentContext, result: Result, tool: string): void {
+  if (result.type !== 'settled' || result.outcome.type !== 'output' || result.outcome.state === undefined) return;
+  const problem = scope.own.apply(result.outcome.state);
+  if (problem === null) return;
+  const text = `What ${tool} made of the state does not fit beside what another call made of it: ${problem}`;
+  scope.stop = { type: 'failed', error: new HoldfastError('state_invalid', text).view() };
 }
 
 /** What a call made of the context is there for what comes after it. A context that cannot be kept ends the run. */
@@ -181,6 +211,7 @@ function logEnded(scope: SegmentContext): void {
       const replaced = { ...(result.given === undefined ? {} : { given: result.given }), ...contextIn(result) };
       scope.log.add('call.finished', { callId, tool, outcome: result.outcome, ...note, ...replaced }, startedKey);
     }
+    applyState(scope, result, tool);
     const error = endOfRun(scope, authorized, result);
     if (error !== null) scope.stop = { type: 'failed', error };
     if (result.type === 'unknown') {

@@ -38,6 +38,18 @@ export const MODEL_ERRORS = {
     'Code of the agent put something into the context that cannot be kept',
     'Keep JSON of at most 256 KiB in RunContext.context; the detail says what was found.',
   ),
+  state_missing: row(
+    422,
+    'stop',
+    'Code reads the state of a run that has none',
+    'Declare it (defineAgent({ state })) and start a new run; docs/agents/state.md.',
+  ),
+  state_invalid: row(
+    422,
+    'stop',
+    'The state of a run cannot be that',
+    'Read the detail: the state is a JSON object of at most 64 KiB that fits its schema; docs/agents/state.md.',
+  ),
   model_unknown: row(
     400,
     'stop',

@@ -56,6 +56,7 @@ const DATA = {
     limits: runLimits.describe('Limits of turns, tokens, time and money.'),
     metadata: jsonObject.describe('Metadata of the request.'),
     context: jsonObject.exactOptional().describe('The [context](agents/context.md) that the run was given, if any.'),
+    state: jsonObject.exactOptional().describe('The first [state](agents/state.md), if its agent declares one.'),
     requestedBy: z
       .array(z.string())
       .exactOptional()

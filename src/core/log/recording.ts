@@ -76,9 +76,16 @@ export function draftOf(event: KeyedEvent): EventDraft {
   throw new HoldfastError('state_unreadable', `Event ${event.seq} cannot be replayed: ${why}.`);
 }
 
-/** The context that a run was given, as the first event of its log says; null: none. */
-export const givenContextIn = ([created]: readonly Pick<KeyedEvent, 'data'>[]): JsonObject | null =>
-  EVENT_DATA['run.created'].safeParse(created?.data).data?.context ?? null;
+/** What a run was given, as the first event of its log says. Null: nothing. */
+export interface Given {
+  readonly context: JsonObject | null;
+  readonly state: JsonObject | null;
+}
+
+export function givenIn([created]: readonly Pick<KeyedEvent, 'data'>[]): Given {
+  const { context = null, state = null } = EVENT_DATA['run.created'].safeParse(created?.data).data ?? {};
+  return { context, state };
+}
 
 /** Whether it can be read; then `draftOf` costs nothing any more. */
 export function isReadable(event: KeyedEvent): boolean {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { canonical, digestOf, sha256 } from '../json.js';
 import { addUsage, NO_USAGE, RUN_STATUSES, type RunStatus, type Usage, usage } from '../runs/run.js';
+import { type AgentState, agentState, applyChange } from '../tools/agent-state.js';
 import type { EventData, EventKind } from './event.js';
 
 /**
@@ -23,6 +24,8 @@ export interface RunState {
   readonly conversation: string;
   readonly cancelRequested: boolean;
   readonly result: string | null;
+  /** What its tools keep there; absent: its agent declares none. */
+  readonly agentState?: AgentState;
 }
 
 export const EMPTY_STATE: RunState = {
@@ -43,15 +46,24 @@ export const EMPTY_STATE: RunState = {
  * the order of their names here; what is in them came out of JSON.
  */
 export function stateHash(state: RunState): string {
+  const own = state.agentState === undefined ? '' : `"agentState":${textOfOwn(state.agentState)},`;
   const { cancelRequested, closedCalls, conversation, openCalls, pending, result, segment, status, turns, usage } =
     state;
   const text = JSON.stringify;
   return sha256(
-    `{"cancelRequested":${cancelRequested},"closedCalls":{"count":${closedCalls.count},"digest":${text(closedCalls.digest)}},` +
+    `{${own}"cancelRequested":${cancelRequested},"closedCalls":{"count":${closedCalls.count},"digest":${text(closedCalls.digest)}},` +
       `"conversation":${text(conversation)},"openCalls":${canonical(openCalls)},"pending":${canonical(pending)},` +
       `"result":${text(result)},"segment":${segment},"status":${text(status)},"turns":${turns},"usage":{` +
       `"inputTokens":${usage.inputTokens},"outputTokens":${usage.outputTokens},"totalTokens":${usage.totalTokens}}}`,
   );
+}
+
+/** Most events leave it as it is, and it may be long. */
+const texts = new WeakMap<AgentState, string>();
+function textOfOwn(own: AgentState): string {
+  const text = texts.get(own) ?? canonical(own);
+  texts.set(own, text);
+  return text;
 }
 
 const roll = (digest: string, value: unknown): string => sha256(`${digest}\n${canonical(value)}`);
@@ -73,8 +85,21 @@ const markCall = (state: RunState, callId: string, at: string): RunState => {
   return call === undefined ? state : { ...state, openCalls: { ...state.openCalls, [callId]: { ...call, at } } };
 };
 
+function changedBy(
+  { agentState: own }: RunState,
+  { outcome }: EventData<'call.finished'>,
+): Pick<RunState, 'agentState'> {
+  const change = outcome.type === 'output' ? outcome.state : undefined;
+  return own === undefined || change === undefined ? {} : { agentState: applyChange(own, change) };
+}
+
 const FOLD: Fold = {
-  'run.created': (state, data) => ({ ...state, status: 'queued', conversation: roll(state.conversation, data.input) }),
+  'run.created': (state, data) => ({
+    ...state,
+    status: 'queued',
+    conversation: roll(state.conversation, data.input),
+    ...(data.state === undefined ? {} : { agentState: { version: 0, value: data.state } }),
+  }),
   'session.loaded': (state) => state,
   'session.saved': (state) => state,
   'run.forked': (state) => state,
@@ -100,6 +125,7 @@ const FOLD: Fold = {
     ...state,
     openCalls: without(state.openCalls, data.callId),
     closedCalls: { count: state.closedCalls.count + 1, digest: roll(state.closedCalls.digest, data) },
+    ...changedBy(state, data),
   }),
   'child.started': (state) => state,
   'child.ended': (state, data) => ({ ...state, usage: addUsage(state.usage, data.usage) }),
@@ -137,6 +163,7 @@ const runState = z.object({
   conversation: z.string().describe('Rolling digest of everything that the model said.'),
   cancelRequested: z.boolean(),
   result: z.string().nullable(),
+  agentState: agentState.exactOptional().describe('The [state](agents/state.md) of its agent, if it declares one.'),
 });
 
 /** The state of a run after one of its events. */

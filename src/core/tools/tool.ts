@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { Settlement } from '../interruptions/settlement.js';
 import type { Interruption } from '../interruptions/wait.js';
-import type { JsonValue } from '../json.js';
+import type { JsonObject, JsonValue } from '../json.js';
+import type { StateProblem, ToolState } from './agent-state.js';
 import type { ToolEnvironment } from './tool-environment.js';
 
 /** How much a tool may let its output be. */
@@ -24,7 +25,7 @@ export const plainTools = z.strictObject({
 export type PlainTools = z.input<typeof plainTools>;
 
 /** What a tool gets beside its input. Nothing else of the world is handed to it. */
-export interface ToolContext {
+export interface ToolContext<S = JsonObject> {
   readonly runId: string;
   readonly callId: string;
   readonly tenant: string;
@@ -33,12 +34,16 @@ export interface ToolContext {
   readonly idempotencyKey: string;
   /** Fires on cancellation, on the tool's timeout and on the run's own limit of time. */
   readonly signal: AbortSignal;
-  /** The time, in milliseconds since 1970 in UTC. */
+  /** The time, in milliseconds since 1970 in UTC. Recorded, so that a replay of the body reads the same. */
   readonly now: () => number;
+  /** The logical time: the number of the `call.started` of the call in the log of the run. */
+  readonly logicalTime: () => Promise<number>;
   /** A number in [0, 1), the same sequence at every execution of this call. */
   readonly random: () => number;
   /** Throws `capability_denied` unless the run holds the capability. For what only shows while a tool works. */
   readonly require: (capability: string) => void;
+  /** The state of the run. Its methods throw `state_missing` where the agent has none. See docs/agents/state.md. */
+  readonly state: ToolState<S>;
   /** The container of the run. Its methods throw `environment_missing` where the agent has none. */
   readonly environment: ToolEnvironment;
 }
@@ -71,7 +76,7 @@ export interface IsolatedBody {
 }
 
 /** What a body gets beside its input that works in a thread or a process of its own. */
-export type IsolatedContext = Omit<ToolContext, 'require' | 'environment'>;
+export type IsolatedContext = Omit<ToolContext, 'require' | 'environment' | 'state' | 'logicalTime'>;
 
 /** What a tool is, wherever its body works. Every field that is left out has the safe value. */
 interface ToolTerms<I, O> {
@@ -114,9 +119,11 @@ interface ToolTerms<I, O> {
 }
 
 /** The declaration of a tool. */
-export interface ToolDeclaration<I, O> extends ToolTerms<I, O> {
+export interface ToolDeclaration<I, O, S = JsonObject> extends ToolTerms<I, O> {
+  /** What the tool reads of the state of a run, which gives `context.state` its type. Default: any JSON object. */
+  readonly state?: z.ZodType<S>;
   /** Gives the output, or `waitFor(…)` where the call must wait for something. */
-  readonly execute: (input: I, context: ToolContext) => Promise<O | Interruption> | O | Interruption;
+  readonly execute: (input: I, context: ToolContext<S>) => Promise<O | Interruption> | O | Interruption;
   /**
    * Goes on after a wait that `execute` (or `resume` itself) asked for. Without it, what settled the wait is the output: an
    * answer, the payload of an event, the output of the other run; null for a timer. A refusal or an expiry the model reads.
@@ -124,7 +131,7 @@ export interface ToolDeclaration<I, O> extends ToolTerms<I, O> {
   readonly resume?: (
     input: I,
     settlement: Settlement,
-    context: ToolContext,
+    context: ToolContext<S>,
   ) => Promise<O | Interruption> | O | Interruption;
 }
 
@@ -168,6 +175,8 @@ export interface ToolSpec {
   readonly probe: ((input: unknown, context: ToolContext) => Promise<ProbeResult<unknown>>) | null;
   readonly execute: (input: unknown, context: ToolContext) => Promise<unknown>;
   readonly resume: ((input: unknown, settlement: Settlement, context: ToolContext) => Promise<unknown>) | null;
+  /** Says what does not fit what the tool reads of the state of a run. Absent: it says nothing of it. */
+  readonly stateProblem?: StateProblem;
   /** Where its body works, if not in this process. */
   readonly isolated?: Required<Pick<IsolatedBody, 'isolation' | 'env'>> & {
     readonly module: string;

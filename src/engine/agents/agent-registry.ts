@@ -22,6 +22,7 @@ import { declaredCapabilities, planOf, planWithGrants, type RegisteredPlan } fro
 import { agentScaffold, nameOfScaffold } from './agent-scaffold.js';
 import type { AgentDeclaration, EnvironmentDeclaration, HoldfastConfig } from './define.js';
 import { assertOwnAgent } from './foreign-agent.js';
+import { type DeclaredState, declaredState } from './own-state.js';
 
 /**
  * What is kept of agents as they were when a run ran: all of them that can say something, and of functions that they are there. `tools`:
@@ -140,6 +141,8 @@ export interface RegisteredAgent {
   readonly stream: boolean;
   /** What a context must be; null: its runs have none. */
   readonly context: z.ZodType | null;
+  /** What the state of its runs is; null: they have none. */
+  readonly state: DeclaredState | null;
   readonly plainTools: PlainTools;
   readonly mcp: { readonly [server: string]: McpRules };
   /** Where commands of its runs execute; null: nowhere. */
@@ -208,6 +211,7 @@ const declarationShape = z.strictObject({
   environment: environmentSpec.optional(),
   scaffold: z.custom(() => true).optional(),
   context: z.union([z.literal(true), z.custom<z.ZodType>(isSchema, 'must be true or a zod schema')]).optional(),
+  state: z.custom<z.ZodType>(isSchema, 'must be a zod schema').optional(),
   plainTools: plainTools.optional(),
   mcp: z.record(z.string().refine(isLabel, 'is no name of a server as capabilities write it'), mcpRules).optional(),
 });
@@ -224,6 +228,7 @@ function register(declaration: AgentDeclaration, ofEngine: HoldfastConfig): Regi
     );
   assertDeclaration(declaration);
   const { name } = agent;
+  const state = declaredState(name, declaration.state);
   const limits: RunLimits = {
     maxTurns: declaration.maxTurns ?? DEFAULT_MAX_TURNS,
     maxTotalTokens: declaration.maxTotalTokens ?? null,
@@ -246,6 +251,7 @@ function register(declaration: AgentDeclaration, ofEngine: HoldfastConfig): Regi
     ...(declaration.onTruncated === undefined ? {} : { onTruncated }),
     ...(declaration.separateRequester === undefined ? {} : { separateRequester: declaration.separateRequester }),
     ...(context === null ? {} : { context: schemaOf(context) }),
+    ...(declaration.state === undefined ? {} : { state: schemaOf(declaration.state) }),
     ...(declaration.plainTools === undefined ? {} : { plainTools: toJson(ofPlain) }),
     ...(declaration.mcp === undefined ? {} : { mcp: toJson(mcp) }),
     ...(environment === null ? {} : { environment: toJson(environment.spec) }),
@@ -273,6 +279,7 @@ function register(declaration: AgentDeclaration, ofEngine: HoldfastConfig): Regi
       onTruncated,
       stream,
       context,
+      state,
       plainTools: ofPlain,
       mcp,
       environment,

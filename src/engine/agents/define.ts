@@ -59,6 +59,8 @@ export interface AgentDeclaration {
   readonly scaffold?: AgentScaffold;
   /** Lets runs have a context, which code of the SDK gets as `RunContext.context`: `true`, or a schema of it. */
   readonly context?: true | z.ZodType;
+  /** The state that its tools read and change: a schema whose members have defaults. See docs/agents/state.md. */
+  readonly state?: z.ZodType;
   /** Bounds of the tools that declare none, of every agent that its runs come to: `{ maxOutputBytes: 10_000_000 }`. */
   readonly plainTools?: PlainTools;
   /** Rules for the tools of MCP servers, by the name of the server in capabilities. */

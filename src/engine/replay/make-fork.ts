@@ -10,7 +10,7 @@ import { HoldfastError } from '../../core/errors/errors.js';
 import { type GrantSet, grantsToJson, parseGrants } from '../../core/grants/grants.js';
 import { digestOf, type JsonObject, toJson } from '../../core/json.js';
 import type { EventData, EventDraft } from '../../core/log/event.js';
-import { givenContextIn, type KeyedEvent } from '../../core/log/recording.js';
+import { type Given, givenIn, type KeyedEvent } from '../../core/log/recording.js';
 import { type ForkPlan, type Onward, planFork } from '../../core/replay/fork.js';
 import { type ForkEdit, refuseFork } from '../../core/replay/fork-edits.js';
 import { filesFit, hasWorked, type Taken } from '../../core/replay/fork-files.js';
@@ -246,7 +246,7 @@ export async function writeFork(
     },
   };
   const stamp = { at: isoNow(stepContext), worker: null };
-  await appendEvents(trx, id, [createdEvent(run, requestedBy, givenContextIn(log)), forked], stamp);
+  await appendEvents(trx, id, [createdEvent(run, requestedBy, givenIn(log)), forked], stamp);
   const copied = [...plan.events, ...noLongerStanding(plan.events)];
   for (let from = 0; from < copied.length; from += EVENTS_AT_ONCE) {
     await breathe(fork.signal);
@@ -292,7 +292,7 @@ function pinnedOf(context: EngineContext, { source, input, onward }: Fork, to: P
   };
 }
 
-function createdEvent(run: Pinned, requestedBy: string[], context: JsonObject | null): EventDraft {
+function createdEvent(run: Pinned, requestedBy: string[], { context, state }: Given): EventDraft {
   const { agent, agentVersion, agentHash, input, metadata, limits, policyVersion } = run;
   const { priority, stream = null, scaffold = null, taskId = null } = run;
   const pinned = { priority, stream, scaffold, taskId, timeLeftMs: null, ancestors: [] };
@@ -307,6 +307,7 @@ function createdEvent(run: Pinned, requestedBy: string[], context: JsonObject | 
     requestedBy,
     pinned,
     ...(context && { context }),
+    ...(state && { state }),
   };
   return { key: 'created', parentKey: null, kind: 'run.created', data };
 }

@@ -43,7 +43,7 @@ async function repeatCalls(
   for (const { call, outcome, key, seq } of findings.repeatable) {
     const { callId, spec } = call;
     if (edited.has(callId) || !findings.isLookedAt(seq)) continue;
-    const again = await executeAgain(call, run, now, signal);
+    const again = await executeAgain(call, run, now, signal, outcome);
     signal.throwIfAborted();
     executed++;
     if (again === null) findings.leaveOut(`${spec.name} (${callId}), which gave nothing to compare within its time`);

@@ -69,6 +69,7 @@ export async function writeRun(
     ...{ agent: name, agentVersion: version, agentHash: definitionHash, input, metadata },
     ...{ grants: grantsToJson(grants), policyVersion: grants.policyVersion, limits },
     ...(run.context === undefined ? {} : { context: run.context }),
+    ...(agent.state && { state: agent.state.initial }),
     pinned: { priority, stream, scaffold, taskId, timeLeftMs: null, ancestors: [] },
     requestedBy: [...run.requestedBy],
   };

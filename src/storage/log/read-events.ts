@@ -38,9 +38,14 @@ const eventOf = (row: EventRow): RunEvent => eventWith(row, dataOf(row.data));
 
 /** Id of the event that was written under a key. Throws `run_unknown` when the log has none. */
 export async function eventIdOf(db: Knex, runId: string, key: string): Promise<string> {
+  return `${runId}:${await seqOfKey(db, runId, key)}`;
+}
+
+/** Number of the event that was written under a key. Throws `run_unknown` when the log has none. */
+export async function seqOfKey(db: Knex, runId: string, key: string): Promise<number> {
   const seq = await seqOf(db, runId, key);
   if (seq === null) throw new HoldfastError('run_unknown', `The log of run ${runId} has no event ${key}.`);
-  return `${runId}:${seq}`;
+  return seq;
 }
 
 const DATA_BYTES = 'coalesce(octet_length(data), 0)';

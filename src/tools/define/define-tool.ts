@@ -1,12 +1,12 @@
 import { type FunctionTool, getToolSearchRuntimeToolKey, tool as sdkTool } from '@openai/agents';
 import { z } from 'zod';
 import { HoldfastError } from '../../core/errors/errors.js';
-import { type JsonValue, toJson } from '../../core/json.js';
-import type { IsolatedToolDeclaration, ToolDeclaration, ToolSpec } from '../../core/tools/tool.js';
+import { type JsonObject, type JsonValue, toJson } from '../../core/json.js';
+import type { IsolatedToolDeclaration, ToolContext, ToolDeclaration, ToolSpec } from '../../core/tools/tool.js';
 import { isolatedPool } from '../isolated/isolated-pool.js';
 import { executePlainly } from './plain-execution.js';
 import { plainOutput } from './plain-output.js';
-import { parseArguments, problemOf } from './schema-parse.js';
+import { parseArguments, problemBy, problemOf } from './schema-parse.js';
 import { assertDeclaration, invalidTool } from './tool-declaration.js';
 import { instrumentTool } from './watched-tool.js';
 
@@ -21,7 +21,7 @@ export type DeclaredTool = FunctionTool & Declared;
 /** What is read of a tool that declares nothing; every function tool of the SDK has it. */
 type PlainTool = { readonly [F in 'name' | 'description']: string } & { readonly timeoutMs?: number | undefined };
 
-type Declaration<I, O> = ToolDeclaration<I, O> | IsolatedToolDeclaration<I, O>;
+type Declaration<I, O, S = JsonObject> = ToolDeclaration<I, O, S> | IsolatedToolDeclaration<I, O>;
 
 const DEFAULT_TIMEOUT_MS = 60_000;
 const LONGEST_TIMEOUT_MS = 3_600_000;
@@ -35,9 +35,9 @@ const DEFAULT_MEMORY_MB = 512;
  *
  * The input is a zod object, turned into a JSON schema by the SDK's own conversion. Throws `tool_invalid`, naming the field.
  */
-export function defineTool<I, O>(declaration: ToolDeclaration<I, O>): DeclaredTool;
+export function defineTool<I, O, S = JsonObject>(declaration: ToolDeclaration<I, O, S>): DeclaredTool;
 export function defineTool<I, O>(declaration: IsolatedToolDeclaration<I, O>): DeclaredTool;
-export function defineTool<I, O>(declaration: Declaration<I, O>): DeclaredTool {
+export function defineTool<I, O, S>(declaration: Declaration<I, O, S>): DeclaredTool {
   assertDeclaration(declaration);
   const spec = specOf(declaration);
   const { customDataExtractor: _none, ...made } = sdkToolOf(declaration, spec);
@@ -66,7 +66,7 @@ export function toolSpecOf(tool: PlainTool): ToolSpec {
   return name === tool.name ? tool[SPEC] : { ...tool[SPEC], name };
 }
 
-function sdkToolOf<I, O>({ name, description, input }: Declaration<I, O>, spec: ToolSpec) {
+function sdkToolOf<I, O, S>({ name, description, input }: Declaration<I, O, S>, spec: ToolSpec) {
   try {
     if (!(input instanceof z.ZodObject)) throw new Error('must be a zod object');
     return sdkTool({
@@ -82,7 +82,7 @@ function sdkToolOf<I, O>({ name, description, input }: Declaration<I, O>, spec: 
   }
 }
 
-function specOf<I, O>(declaration: Declaration<I, O>): ToolSpec {
+function specOf<I, O, S>(declaration: Declaration<I, O, S>): ToolSpec {
   const { name, approval, capabilities, probe } = declaration;
   const own = [`tool:call:${name}`];
   // Only what `parse` returned ever comes back in here.
@@ -124,17 +124,22 @@ function specOf<I, O>(declaration: Declaration<I, O>): ToolSpec {
   };
 }
 
-type Body = Pick<ToolSpec, 'execute' | 'resume' | 'isolated' | 'enter'>;
+type Body = Pick<ToolSpec, 'execute' | 'resume' | 'isolated' | 'enter' | 'stateProblem'>;
 
-function bodyOf<I, O>(declaration: Declaration<I, O>): Body {
+function bodyOf<I, O, S>(declaration: Declaration<I, O, S>): Body {
   // Only what `parse` returned ever comes back in here.
   const asInput = (input: unknown) => input as I;
   if ('execute' in declaration) {
-    const { execute, resume } = declaration;
+    const { execute, resume, state } = declaration;
+    // Its schema is asked whenever the state is read.
+    const inside = (context: ToolContext) => context as unknown as ToolContext<S>;
     return {
-      execute: async (input, context) => execute(asInput(input), context),
+      execute: async (input, context) => execute(asInput(input), inside(context)),
       resume:
-        resume === undefined ? null : async (input, settlement, context) => resume(asInput(input), settlement, context),
+        resume === undefined
+          ? null
+          : async (input, settlement, context) => resume(asInput(input), settlement, inside(context)),
+      ...(state === undefined ? {} : { stateProblem: problemBy(state) }),
     };
   }
   const { name, isolation, module, env = {}, limits = {}, maxOutputBytes = DEFAULT_OUTPUT_BYTES } = declaration;

@@ -4,6 +4,7 @@ import { HoldfastError } from '../../core/errors/errors.js';
 import { isInterruption } from '../../core/interruptions/wait.js';
 import type { JsonValue } from '../../core/json.js';
 import { seededRandom } from '../../core/seeded-random.js';
+import { noState } from '../../core/tools/agent-state.js';
 import type { ToolContext, ToolSpec } from '../../core/tools/tool.js';
 import { noEnvironment } from '../../core/tools/tool-environment.js';
 import { boundOutput } from './output-bound.js';
@@ -47,6 +48,8 @@ function contextOf(spec: ToolSpec, details: ToolCallDetails, signal: AbortSignal
     idempotencyKey,
     signal,
     now: Date.now,
+    logicalTime: async () => 0,
+    state: noState('A plain run'),
     random: seededRandom(idempotencyKey),
     require: () => {},
     environment: noEnvironment('A plain run'),

@@ -52,4 +52,12 @@ export function problemOf(error: z.ZodError): string {
   return more > 0 ? `${sentences.join(' ')} And ${more} more.` : sentences.join(' ');
 }
 
+/** Says what does not fit a schema; null: nothing. */
+export const problemBy =
+  (schema: z.ZodType) =>
+  (value: JsonValue): string | null => {
+    const parsed = schema.safeParse(value);
+    return parsed.success ? null : problemOf(parsed.error);
+  };
+
 const fieldOf = (path: Path): string => (path.length === 0 ? 'The whole value' : `\`${path.map(String).join('.')}\``);

@@ -7,7 +7,7 @@ import { type IsolatedToolDeclaration, MOST_OUTPUT_BYTES, type ToolDeclaration }
 
 const anyFunction = z.custom<(...args: never) => unknown>((value) => typeof value === 'function', 'must be a function');
 /** What a body has that works in this process, and what one has that works apart. */
-const HERE = ['execute', 'resume'] as const;
+const HERE = ['execute', 'resume', 'state'] as const;
 const APART = ['module', 'export', 'limits', 'env'] as const;
 
 const isFile = (value: unknown): boolean =>
@@ -42,6 +42,7 @@ const declaration = z
     onFailure: z.enum(['tell', 'fail']).optional(),
     onUnknownEffect: z.enum(['ask', 'probe', 'rerun']).optional(),
     probe: anyFunction.optional(),
+    state: z.instanceof(z.ZodType, { error: 'must be a zod schema' }).optional(),
     execute: anyFunction.optional(),
     resume: anyFunction.optional(),
     isolation: z.enum(['thread', 'process']).optional(),
@@ -79,7 +80,7 @@ const declaration = z
   });
 
 /** Refuses a declaration that could not work, or that names a field which nothing reads. Throws `tool_invalid`. */
-export function assertDeclaration<I, O>(tool: ToolDeclaration<I, O> | IsolatedToolDeclaration<I, O>): void {
+export function assertDeclaration<I, O, S>(tool: ToolDeclaration<I, O, S> | IsolatedToolDeclaration<I, O>): void {
   const result = declaration.safeParse(tool);
   if (result.success) return;
   throw invalidTool(

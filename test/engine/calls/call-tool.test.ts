@@ -86,6 +86,8 @@ describeEachDatabase('one call', (kind) => {
       allowedElsewhere: null,
       repeatApprovedBy: null,
       environment: null,
+      state: null,
+      position: async () => 1,
     },
     keepWithStep: null,
     earlier: new EarlierCalls(null),
