@@ -1,8 +1,8 @@
-import { noState } from '../../src/core/tools/agent-state.js';
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import { checkCapability } from '../../src/core/grants/capability.js';
 import { type GrantInput, parseGrants } from '../../src/core/grants/grants.js';
 import { seededRandom } from '../../src/core/seeded-random.js';
+import { noState } from '../../src/core/tools/agent-state.js';
 import type { ToolContext, ToolSpec } from '../../src/core/tools/tool.js';
 import { noEnvironment } from '../../src/core/tools/tool-environment.js';
 
