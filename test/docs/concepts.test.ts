@@ -39,12 +39,14 @@ describe('docs/concepts.md and the pages that it leads to', () => {
 
   it('has the fields of a declared tool', () => {
     const text = pageText('src/core/tools/tool.ts');
-    const fields = ['ToolTerms<I, O>', 'ToolDeclaration<I, O> extends ToolTerms<I, O>', 'IsolatedBody'].flatMap(
-      (name) => {
-        const body = text.split(`interface ${name} {`)[1]?.split('\n}')[0] ?? '';
-        return [...body.matchAll(/^ {2}readonly (\w+)\??:/gm)].map(([, field]) => field);
-      },
-    );
+    const fields = [
+      'ToolTerms<I, O>',
+      'ToolDeclaration<I, O, S = JsonObject> extends ToolTerms<I, O>',
+      'IsolatedBody',
+    ].flatMap((name) => {
+      const body = text.split(`interface ${name} {`)[1]?.split('\n}')[0] ?? '';
+      return [...body.matchAll(/^ {2}readonly (\w+)\??:/gm)].map(([, field]) => field);
+    });
     const documented = rows(pageText('docs/agents/tools.md').split('\n`execute` gets')[0] ?? '').flatMap(
       ([cell = '']) => codes(cell),
     );
