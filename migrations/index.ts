@@ -5,6 +5,7 @@ import * as inbox from './0003-inbox.js';
 import * as listsOfRuns from './0004-lists-of-runs.js';
 import * as listsOfInterruptions from './0005-lists-of-interruptions.js';
 import * as runRows from './0006-run-rows.js';
+import * as tasks from './0007-tasks.js';
 
 export interface Migration {
   readonly name: string;
@@ -19,4 +20,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0004-lists-of-runs', up: listsOfRuns.up },
   { name: '0005-lists-of-interruptions', up: listsOfInterruptions.up },
   { name: '0006-run-rows', up: runRows.up },
+  { name: '0007-tasks', up: tasks.up },
 ];

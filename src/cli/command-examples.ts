@@ -117,6 +117,7 @@ export const COMMAND_EXAMPLES: { readonly [command: string]: readonly Example[] 
     ['Submit a task', 'holdfast task submit sort-lines --agent coder --seed 7'],
     ['Submit a definition that the server knows', 'holdfast task submit sort-lines@1.0.0 --agent coder'],
     ['Submit each line of a file', 'holdfast task submit --batch tasks.jsonl'],
+    ['Submit each task of a dataset', 'holdfast task submit --dataset sorting@1.0.0 --agent coder'],
   ],
   'task run': [
     ['Submit a task, and wait for its reward', 'holdfast task run count-words --agent coder'],
@@ -137,6 +138,38 @@ export const COMMAND_EXAMPLES: { readonly [command: string]: readonly Example[] 
   'task requeue': [
     ['Give a dead task new attempts', 'holdfast task requeue task_0123456789abcdef0123456789abcdef'],
     ['Print it as JSON', 'holdfast task requeue task_0123456789abcdef0123456789abcdef --json'],
+  ],
+  'task register': [
+    ['Register a folder', 'holdfast task register sort-lines'],
+    ['Register two that ship', 'holdfast task register count-words calculator'],
+  ],
+  'task definitions': [
+    ['List the versions of a task', 'holdfast task definitions --name sort-lines'],
+    ['List what is deprecated', 'holdfast task definitions --deprecated'],
+  ],
+  'task read': [
+    ['Print a definition', 'holdfast task read sort-lines@1.0.0'],
+    ['Print it as JSON', 'holdfast task read sort-lines@1.0.0 --json'],
+  ],
+  'task diff': [
+    ['Compare two versions', 'holdfast task diff sort-lines@1.0.0 1.1.0'],
+    ['Compare them, for a program', 'holdfast task diff sort-lines@1.0.0 1.1.0 --json'],
+  ],
+  'task deprecate': [
+    ['Deprecate a version', "holdfast task deprecate sort-lines@1.0.0 --reason 'Its tests accept an empty file.'"],
+    ['Take that back', 'holdfast task deprecate sort-lines@1.0.0 --undo'],
+  ],
+  'dataset create': [
+    ['Make a dataset of folders', 'holdfast dataset create sorting@1.0.0 sort-lines sort-words'],
+    ['Make one of registered tasks', 'holdfast dataset create sorting@1.1.0 sort-lines@1.0.0 sort-words@2.0.0'],
+  ],
+  'dataset list': [
+    ['List datasets', 'holdfast dataset list'],
+    ['List the versions of one', 'holdfast dataset list --name sorting'],
+  ],
+  'dataset show': [
+    ['Show a dataset', 'holdfast dataset show sorting@1.0.0'],
+    ['Show it as JSON', 'holdfast dataset show sorting@1.0.0 --json'],
   ],
   trajectories: [
     ['List good work', 'holdfast trajectories --agent treasurer --result success --min-reward 0.8'],

@@ -46,6 +46,7 @@ import { statsCommand } from './commands/server/stats.js';
 import { workersCommand } from './commands/server/workers.js';
 import { completionCommand } from './commands/start/completion.js';
 import { initCommand } from './commands/start/init.js';
+import { datasetCommand } from './commands/tasks/dataset.js';
 import { taskCommand } from './commands/tasks/task.js';
 import { printCandidates } from './completion/complete.js';
 import { doctorCommand } from './doctor/doctor.js';
@@ -76,6 +77,7 @@ export const commands = (services: CliServices): readonly Command[] =>
     emitCommand(),
     eventsCommand(),
     taskCommand(),
+    datasetCommand(),
     trajectoriesCommand(),
     trajectoryCommand(),
     rewardCommand(),

@@ -9,7 +9,7 @@ export const COMMAND_GROUPS: { readonly [title: string]: readonly string[] } = {
   Runs: ['runs', 'show', 'watch', 'wait', 'events', 'cancel', 'delete', 'emit', 'sessions', 'fork', 'retry'],
   Decisions: ['inbox', 'approve', 'reject', 'answer', 'standing-decisions'],
   'What a run did': ['trajectory', 'state', 'diff', 'replay', 'verify', 'repair', 'proof', 'checkpoint', 'signing-key'],
-  'Tasks and training data': ['task', 'trajectories', 'reward', 'export', 'exports'],
+  'Tasks and training data': ['task', 'dataset', 'trajectories', 'reward', 'export', 'exports'],
   'Money and privacy': ['charges', 'spend', 'erase', 'retention'],
   Operation: ['workers', 'work', 'stats', 'preflight', 'migrate', 'compact'],
 };
@@ -166,6 +166,37 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
     about:
       'Gives a [dead task](tasks/dead-tasks.md#dead-tasks) new attempts: one that failed by an error, and ' +
       'that no attempt follows. Needs the role `admin`.',
+  },
+  'task register': {
+    about:
+      'Keeps definitions in the [registry](tasks/registry.md) of the server, without submitting them. Prints name, version ' +
+      'and digest of each. The same definition again changes nothing.',
+  },
+  'task definitions': {
+    about: 'Lists the definitions of the [registry](tasks/registry.md), the last registered first.',
+  },
+  'task read': {
+    about: 'Prints a definition of the [registry](tasks/registry.md) as YAML, with its tests and its solution.',
+  },
+  'task diff': {
+    about:
+      'Compares two versions of a task, field by field. The exit code is 1 if they differ in more than the version.',
+  },
+  'task deprecate': {
+    about:
+      'Deprecates a definition: the server refuses to submit it, and names the reason. Tasks that were submitted before go ' +
+      'on. `--undo` takes the deprecation back.',
+  },
+  'dataset create': {
+    about:
+      'Registers the given tasks, and keeps them as a [dataset](tasks/registry.md#datasets). The same dataset again changes ' +
+      'nothing; another set under the same name and version is refused.',
+  },
+  'dataset list': {
+    about: 'Lists [datasets](tasks/registry.md#datasets), newest first.',
+  },
+  'dataset show': {
+    about: 'Shows a [dataset](tasks/registry.md#datasets) and its tasks, by their names.',
   },
   trajectories: {
     about: 'Lists [trajectories](data/trajectory-lists.md), newest first.',

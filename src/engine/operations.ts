@@ -62,6 +62,7 @@ import { bulkRuns, countRuns, getFamily } from './runs/run-counts.js';
 import { startRun } from './runs/start-run.js';
 import type { FromPlace, SystemEventPage } from './streaming/system-events.js';
 import { listSystemEvents } from './streaming/system-events.js';
+import { REGISTRY_OPERATIONS } from './tasks/registry-operations.js';
 import { requeueTask } from './tasks/requeue-task.js';
 import { listRewards, rewardRun } from './tasks/reward-operations.js';
 import { submitTask } from './tasks/submit-task.js';
@@ -359,6 +360,7 @@ export const OPERATIONS = {
    */
   requeueTask: (context: EngineContext, id: string, request: RequeueTask, caller: Caller): Promise<TaskView> =>
     requeueTask(context, id, request, caller),
+  ...REGISTRY_OPERATIONS,
   /** What happens in the whole system, as far as it is of the caller's tenant; what is of none, for callers with a role in the installation. Oldest first. docs/system-events.md. */
   listSystemEvents: (
     context: EngineContext,

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Agent } from '@openai/agents';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { askHumanTool, defineAgent, functionModel } from '../../src/index.js';
@@ -124,4 +127,43 @@ it('that are dead are listed with their reasons, and put back by an admin', asyn
   expect((await put('adam', { attempts: 1 })).json).toMatchObject({ id, requeues: 1 });
   const { status, json } = await door.ask('vera', 'GET', '/api/v1/tasks?dead=false');
   expect([status, json]).toEqual([400, expect.objectContaining({ code: 'invalid_request' })]);
+});
+
+it('are registered, compared, deprecated and put into datasets, which are submitted as a whole', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'registry-'));
+  const file = (name: string, changes: object = {}) => {
+    const path = join(folder, `${name}.json`);
+    writeFileSync(path, JSON.stringify({ ...task, name, ...changes }));
+    return path;
+  };
+  const out = async (args: readonly string[], expected = 0) => {
+    const { stdout, stderr, code } = await any(args);
+    expect(code, stderr).toBe(expected);
+    return stdout;
+  };
+  const [one, two] = [file('one'), file('two')];
+  expect(await out(['task', 'register', one, two])).toMatch(/^one@1\.0\.0 sha256:\w{64}\ntwo@1\.0\.0 /);
+  expect((await any(['task', 'register', file('one', { category: 'else' })])).stderr).toContain(
+    'They differ at /category',
+  );
+  await out(['task', 'register', file('one', { version: '2.0.0', maxTurns: 3 })]);
+  expect(await out(['task', 'definitions', '--name', 'one'])).toMatch(/one +2\.0\.0 +words +easy .*\none +1\.0\.0/);
+  expect(await out(['task', 'read', 'one@2.0.0'])).toContain('maxTurns: 3');
+  expect(await out(['task', 'diff', 'one@1.0.0', '2.0.0'], 1)).toContain('/maxTurns: is 3, and was 50');
+  file('one');
+  expect(await out(['dataset', 'create', 'both@1.0.0', one, 'two@1.0.0', '--description', 'Both.'])).toContain(
+    '2 tasks',
+  );
+  expect(await out(['dataset', 'list'])).toMatch(/both +1\.0\.0 +2 .* Both\./);
+  expect(await out(['dataset', 'show', 'both@1.0.0'])).toMatch(/one +1\.0\.0[^\n]*\ntwo +1\.0\.0/);
+  const submit = ['task', 'submit', '--dataset', 'both@1.0.0', '--agent', 'mute'];
+  expect(await out(submit)).toContain('2 submitted, 0 known before');
+  expect(await out(submit)).toContain('0 submitted, 2 known before');
+  expect(await out(['task', 'deprecate', 'two@1.0.0', '--reason', 'Too easy.'])).toBe('two@1.0.0 is deprecated\n');
+  expect(await out([...submit, '--key', 'again'], 1)).toContain('task_definition_deprecated');
+  expect(await out(['task', 'deprecate', 'two@1.0.0', '--undo'])).toBe('two@1.0.0 is in use\n');
+  const runs = (await door.ask('vera', 'GET', '/api/v1/tasks?name=two')).json;
+  expect(runs).toMatchObject({ items: [{ metadata: { dataset: 'both@1.0.0' } }] });
+  expect((await any(['task', 'read', 'one'])).stderr).toContain('such as count-words@1.0.0');
+  rmSync(folder, { recursive: true });
 });

@@ -89,6 +89,10 @@ describeEachDatabase('two tenants', (kind) => {
       await post('otto', 'trajectories/export', { format: 'jsonl', to: { folder: 'all' } }),
     ).id;
     const erased = { subject: 'carl', reason: 'asked' };
+    const { name, version } = aTask();
+    const named = { name: 'of-default', version };
+    expect(name).not.toBe(named.name);
+    await post('otto', 'datasets', { ...named, tasks: [named] });
     // Few runs of a subject are erased at once, without an id.
     const erasure = subjectErasureView.parse(await post('adam', 'erasures', erased)).id ?? 'erasure_of_default';
     const ended = async () =>
@@ -115,6 +119,15 @@ describeEachDatabase('two tenants', (kind) => {
       },
       ...{ listTasks: {}, getTask: { ids: [work] }, cancelTask: { ids: [work] } },
       requeueTask: { ids: [work], body: {} },
+      registerTask: { body: { task: task('of-elsewhere').task } },
+      ...{ listTaskDefinitions: {}, getTaskDefinition: { ids: ['of-default', '1.0.0'] } },
+      diffTaskDefinitions: { ids: ['of-default', '1.0.0', '1.0.0'] },
+      deprecateTaskDefinition: { ids: ['of-default', '1.0.0'], body: { reason: 'mine' } },
+      createDataset: {
+        body: { name: 'of-elsewhere', version: '1.0.0', tasks: [{ name: 'of-elsewhere', version: '1.0.0' }] },
+      },
+      ...{ listDatasets: {}, getDataset: { ids: ['of-default', '1.0.0'] } },
+      listDatasetTasks: { ids: ['of-default', '1.0.0'] },
       ...{ verifyRun: { ...run, body: {} }, verifyRuns: {}, repairRun: { ...run, body: {} }, stateAt: run },
       diffRuns: { ids: [over.id, other.id] },
       eraseRun: { ...run, body: { reason: 'asked' } },

@@ -39,6 +39,24 @@ export const TASK_ERRORS = {
     'Another task definition has this name and version',
     'Give the changed task a new version, or name the one that was submitted before.',
   ),
+  task_definition_deprecated: row(
+    409,
+    'stop',
+    'The task definition is deprecated',
+    'Read the reason, then use another version; an operator can take the deprecation back.',
+  ),
+  dataset_unknown: row(
+    404,
+    'stop',
+    'No such dataset',
+    'Check name and version; `holdfast dataset list` lists the datasets you can see.',
+  ),
+  dataset_taken: row(
+    409,
+    'stop',
+    'Another dataset has this name and version',
+    'Give the changed dataset a new version.',
+  ),
   task_over: row(
     409,
     'stop',

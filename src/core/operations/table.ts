@@ -8,6 +8,7 @@ import { LOG_OPERATIONS } from './log.js';
 import type { Operation } from './operation.js';
 import { OVERVIEW_OPERATIONS } from './overview.js';
 import { PLAN_OPERATIONS } from './plans.js';
+import { REGISTRY_OPERATIONS } from './registry.js';
 import { RUN_OPERATIONS } from './runs.js';
 import { SESSION_OPERATIONS } from './sessions.js';
 import { SYSTEM_OPERATIONS } from './system.js';
@@ -19,6 +20,7 @@ import { SET_ASIDE_OPERATIONS, WORKER_OPERATIONS } from './workers.js';
 export const OPERATIONS = {
   ...RUN_OPERATIONS,
   ...TASK_OPERATIONS,
+  ...REGISTRY_OPERATIONS,
   ...EVIDENCE_OPERATIONS,
   ...ERASURE_OPERATIONS,
   ...LOG_OPERATIONS,

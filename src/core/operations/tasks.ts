@@ -18,6 +18,7 @@ export const TASK_OPERATIONS = {
     errors: [
       'agent_unknown',
       'task_definition_taken',
+      'task_definition_deprecated',
       'task_definition_unknown',
       'task_parameters_invalid',
       'reward_unknown',

@@ -11,12 +11,13 @@ import { rewardFileProblems, taskVerification, testFilesOf } from './task-verifi
 const DEFINITION_LARGEST = 8_388_608;
 const METADATA_LARGEST = 65_536;
 
-const slug = z
+export const slug = z
   .string()
   .max(128)
   .regex(/^[a-z0-9]+(?:[._-][a-z0-9]+)*$/, 'is no name of small letters and digits with "-", "_" or "." between them');
 
-const SEMVER = /^(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})(-[0-9A-Za-z.-]{1,64})?(\+[0-9A-Za-z.-]{1,64})?$/;
+export const TASK_VERSION =
+  /^(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})(-[0-9A-Za-z.-]{1,64})?(\+[0-9A-Za-z.-]{1,64})?$/;
 
 export const DIFFICULTIES = ['easy', 'medium', 'hard', 'expert'] as const;
 
@@ -61,7 +62,7 @@ const steps = z.int().min(1).max(100_000);
 export const keptDefinition = z
   .strictObject({
     name: slug,
-    version: z.string().regex(SEMVER, 'is no version such as 1.0.0'),
+    version: z.string().regex(TASK_VERSION, 'is no version such as 1.0.0'),
     createdAt: z.iso.datetime({ offset: true }).nullable().default(null),
     instruction: taskText(262_144).min(1),
     category: slug,

@@ -7,7 +7,7 @@ import { BATCH_TASKS_MAX, type BatchAnswer, type BatchLine, batchTask } from '..
 import { databaseTrouble } from '../../storage/database/database-trouble.js';
 import { sideBySide } from '../../storage/database/transactions.js';
 import { takenKeys } from '../../storage/runs/idempotency.js';
-import { saveDefinition } from '../../storage/tasks/task-definitions.js';
+import { deprecated, saveDefinition } from '../../storage/tasks/task-definitions.js';
 import { tasksOfRuns } from '../../storage/tasks/tasks.js';
 import type { EngineContext } from '../engine-context.js';
 import { AlreadyStarted, takeKey } from '../runs/start-run.js';
@@ -109,21 +109,27 @@ const isUnknownDefinition = (one: Line): boolean => 'error' in one && one.error.
 const hasKey = (chunk: readonly Line[], one: Line): boolean =>
   'key' in one && chunk.some((other) => 'key' in other && other.key === one.key);
 
-/** Keeps the definitions of lines. Gives those that are refused, by their hashes. */
-async function saveDefinitions({ knex }: EngineContext['stepContext'], tenant: string, lines: readonly Line[]) {
+/** Keeps the definitions of lines. Gives those that are refused, and those that are deprecated, by their hashes. */
+async function saveDefinitions(
+  { knex }: EngineContext['stepContext'],
+  { tenant, actor }: Caller,
+  lines: readonly Line[],
+) {
   const refused = new Map<string, HoldfastError>();
+  const old = new Map<string, HoldfastError>();
   const definitions = new Map(
     lines.flatMap((one) => ('planned' in one ? [[one.planned.definition.hash, one.planned.definition] as const] : [])),
   );
   for (const [hash, definition] of definitions) {
     try {
-      await knex.transaction((trx) => saveDefinition(trx, tenant, definition));
+      const reason = await knex.transaction((trx) => saveDefinition(trx, tenant, definition, actor));
+      if (reason !== null) old.set(hash, deprecated(definition, reason));
     } catch (error) {
       if (!(error instanceof HoldfastError && error.code === 'task_definition_taken')) throw error;
       refused.set(hash, error);
     }
   }
-  return refused;
+  return { refused, old };
 }
 
 /** Writes what of a chunk is not there yet, in one transaction. */
@@ -136,7 +142,7 @@ async function writeChunk(
   const { stepContext } = context;
   const { tenant } = caller;
   // Definitions are kept before, one by one, so that transactions of batches that share some do not wait for each other in two orders.
-  const refused = await saveDefinitions(stepContext, tenant, asked);
+  const { refused, old } = await saveDefinitions(stepContext, caller, asked);
   // What comes later may name what is kept.
   if (refused.size > 0) recent.clear();
   const chunk = asked.map((one) => {
@@ -147,7 +153,7 @@ async function writeChunk(
   for (let tries = 1; ; tries++) {
     const keys = planned.map((one) => one.key);
     const taken = await takenKeys(stepContext.knex, { tenant, operation: OPERATION }, keys);
-    const fresh = planned.filter((one) => !taken.has(one.key));
+    const fresh = planned.filter(({ key, planned: { definition } }) => !taken.has(key) && !old.has(definition.hash));
     try {
       if (fresh.length > 0)
         await stepContext.knex.transaction(async (trx) => {
@@ -174,6 +180,8 @@ async function writeChunk(
       if ('error' in one) return one;
       const { line, planned: task } = one;
       const known = taken.get(one.key);
+      const reason = old.get(task.definition.hash);
+      if (known === undefined && reason !== undefined) return failed(line, reason);
       if (known === undefined) return { line, id: task.task.id, runId: task.run.id, status: 'submitted' };
       return knownAs(line, known, task.fingerprint, before.get(known.runId));
     });

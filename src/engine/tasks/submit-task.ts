@@ -9,7 +9,12 @@ import type { Allowance } from '../../core/limits/allowance.js';
 import { resolveTask } from '../../core/tasks/resolve-task.js';
 import { type SubmitTask, submitTask as submitTaskShape, type TaskView } from '../../core/tasks/task.js';
 import { parseTask, type TaskDefinition, taskHashOf } from '../../core/tasks/task-definition.js';
-import { findDefinition, type KeptDefinition, saveDefinition } from '../../storage/tasks/task-definitions.js';
+import {
+  deprecated,
+  findDefinition,
+  type KeptDefinition,
+  saveDefinition,
+} from '../../storage/tasks/task-definitions.js';
 import { findTask, insertTask, type NewTask, taskOfRun, taskViewOf } from '../../storage/tasks/tasks.js';
 import type { RegisteredAgent } from '../agents/agent-registry.js';
 import { agentNamed, allowanceOfRequest, type EngineContext, rewardNamed } from '../engine-context.js';
@@ -122,8 +127,10 @@ export async function submitTask(
   const key = { tenant, operation: 'submit_task', key: idempotencyKey, fingerprint, runId: run.id };
   try {
     await stepContext.knex.transaction(async (trx) => {
-      await saveDefinition(trx, tenant, planned.definition);
+      const reason = await saveDefinition(trx, tenant, planned.definition, caller.actor);
       await writeTask(context, trx, planned, () => takeKey(trx, key));
+      // After the key: a request that was sent before a deprecation, and again after it, is the same task.
+      if (reason !== null) throw deprecated(planned.definition, reason);
     });
   } catch (error) {
     if (!(error instanceof AlreadyStarted)) throw error;
@@ -150,11 +157,7 @@ async function definitionOf(
   asked: AskedDefinition,
   recent: RecentDefinitions,
 ): Promise<Definition> {
-  if (asked.instruction !== undefined) {
-    const { name, version } = asked;
-    const text = canonical(toJson(asked));
-    return { definition: asked, kept: { hash: taskHashOf(asked), name, version, definition: text } };
-  }
+  if (asked.instruction !== undefined) return { definition: asked, kept: keptOf(asked) };
   const known = recent.get(namesOf(asked));
   if (known !== undefined) return known;
   const kept = await findDefinition(stepContext.knex, tenant, asked);
@@ -163,8 +166,13 @@ async function definitionOf(
   throw new HoldfastError('task_definition_unknown', detail, { fields: [{ pointer: '/task', detail }] });
 }
 
+export function keptOf(asked: TaskDefinition): KeptDefinition {
+  const { name, version, category, difficulty } = asked;
+  return { hash: taskHashOf(asked), name, version, category, difficulty, definition: canonical(toJson(asked)) };
+}
+
 /** What reaches beyond a container is an admin's to give. Who names a definition takes what an admin has submitted. Throws `forbidden`. */
-function assertReach({ ceilings }: EngineContext, { environment }: TaskDefinition, caller: Caller): void {
+export function assertReach({ ceilings }: EngineContext, { environment }: TaskDefinition, caller: Caller): void {
   const above = [...isolationExceptions(environment), ...aboveCeilings(environment, ceilings)];
   const reach = above.map((pointer) => `/task/environment${pointer}`);
   if (reach.length === 0 || mayAct(caller, 'admin')) return;
@@ -174,7 +182,7 @@ function assertReach({ ceilings }: EngineContext, { environment }: TaskDefinitio
 }
 
 /** Folders of the host are the configuration's to give, to admins too. Throws `forbidden`. */
-function assertMounts({ hostFolders }: EngineContext, { environment }: TaskDefinition): void {
+export function assertMounts({ hostFolders }: EngineContext, { environment }: TaskDefinition): void {
   const fields = [...hostFolders.problems(environment, 'task')].map(([index, detail]) => ({
     pointer: `/task/environment/mounts/${index}/source`,
     detail,

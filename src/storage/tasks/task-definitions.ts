@@ -8,45 +8,71 @@ export interface KeptDefinition {
   readonly name: string;
   readonly version: string;
   readonly definition: string;
+  readonly category: string;
+  readonly difficulty: string;
 }
 
-const definitions = (db: Knex) =>
-  db<KeptDefinition & { tenant: string; created_at: Date }>('holdfast.task_definitions');
-const COLUMNS = ['hash', 'name', 'version', 'definition'] as const;
+interface DefinitionRow extends KeptDefinition {
+  readonly tenant: string;
+  readonly created_at: Date;
+  readonly registered_by: string | null;
+  readonly deprecated_reason: string | null;
+}
+
+const definitions = (db: Knex) => db<DefinitionRow>('holdfast.task_definitions');
+const COLUMNS = ['hash', 'name', 'version', 'definition', 'category', 'difficulty'] as const;
 
 /**
- * Keeps a definition, once. Throws `task_definition_taken` where another one has its name and version: results are compared within a
- * version.
+ * Keeps a definition, once. Gives why it is deprecated; null: it is not. Throws `task_definition_taken` where another one has its name
+ * and version: results are compared within a version.
  */
-export async function saveDefinition(trx: Knex.Transaction, tenant: string, kept: KeptDefinition): Promise<void> {
+export async function saveDefinition(
+  trx: Knex.Transaction,
+  tenant: string,
+  kept: KeptDefinition,
+  actor: string,
+): Promise<string | null> {
   const { hash, name, version } = kept;
-  if ((await touched(trx, tenant, hash)) > 0) return;
+  const [known] = await touched(trx, tenant, hash);
+  if (known !== undefined) return known.deprecated_reason;
   // Of two at once, the later one sees what the other has kept.
   await trx.raw('select pg_advisory_xact_lock(hashtextextended(?, 0))', [JSON.stringify([tenant, name, version])]);
-  const other = await definitions(trx).where({ tenant, name, version }).whereNot({ hash }).first('definition');
-  if (other !== undefined) throw taken(kept, other.definition);
+  const other = await definitions(trx)
+    .where({ tenant, name, version })
+    .whereNot({ hash })
+    .first(...COLUMNS);
+  if (other !== undefined) throw taken(kept, other);
   await definitions(trx)
-    .insert({ tenant, ...kept })
+    .insert({ tenant, ...kept, registered_by: actor })
     .onConflict(['tenant', 'hash'])
     .ignore();
+  return null;
 }
 
-const touched = (trx: Knex.Transaction, tenant: string, hash: string): Promise<number> =>
+const touched = (trx: Knex.Transaction, tenant: string, hash: string) =>
   definitions(trx)
     .where({ tenant, hash })
-    .update({ created_at: trx.fn.now() as unknown as Date });
+    .update({ created_at: trx.fn.now() as unknown as Date })
+    .returning('deprecated_reason');
 
 const DIFFERENCES_SHOWN = 5;
 
-function taken({ name, version, definition }: KeptDefinition, other: string): HoldfastError {
-  const fields = differencesOf(JSON.parse(other), JSON.parse(definition)).slice(0, DIFFERENCES_SHOWN);
+function taken({ name, version, hash, definition }: KeptDefinition, other: KeptDefinition): HoldfastError {
+  const fields = differencesOf(JSON.parse(other.definition), JSON.parse(definition)).slice(0, DIFFERENCES_SHOWN);
   const where = fields.map(({ pointer }) => pointer).join(', ');
   return new HoldfastError(
     'task_definition_taken',
-    `${name} of version ${version} is another definition: it differs at ${where}.`,
+    `${name} of version ${version} is another definition: it is ${other.hash}, and the given one ${hash}. They differ at ${where}.`,
     { fields, hint: 'Give the changed task a new version.' },
   );
 }
+
+/** Why a task of a deprecated definition is not submitted. */
+export const deprecated = (
+  { name, version }: Pick<KeptDefinition, 'name' | 'version'>,
+  reason: string,
+): HoldfastError =>
+  new HoldfastError('task_definition_deprecated', `${name} of version ${version} is deprecated: ${reason}`);
 
 /** The last one of these names; undefined: there is none. */
 export const findDefinition = (

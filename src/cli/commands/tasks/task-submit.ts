@@ -1,54 +1,19 @@
-import { createHash, randomUUID } from 'node:crypto';
-import { createReadStream, existsSync } from 'node:fs';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { Command, Option } from 'commander';
 import { z } from 'zod';
-import { HoldfastError } from '../../../core/errors/errors.js';
 import { jsonObject } from '../../../core/json.js';
 import { isOver } from '../../../core/runs/run.js';
 import type { SubmitTask, TaskView } from '../../../core/tasks/task.js';
-import type { BatchAnswer } from '../../../core/tasks/task-batch.js';
 import type { Client } from '../../client.js';
 import { connect } from '../../connect.js';
 import { json, jsonObjectOption, jsonOption, keyOption, whole } from '../../options.js';
-import { jsonText, print, printJson } from '../../print.js';
+import { print, printJson } from '../../print.js';
 import { retryFor, retryOption, ServerReturn } from '../../server-return.js';
 import { readTask } from './read-task.js';
+import { submitBatch, submitDataset } from './submit-lines.js';
 import { printTask } from './task-list.js';
-
-/**
- * Submits the tasks of a file, one in each line. The file is its own idempotency key: sent again it gives the same tasks, and goes on
- * where a broken connection stopped. Exit code 1 where a line was not taken.
- */
-async function submitBatch(
-  client: Client,
-  file: string,
-  { asJson, key }: { readonly asJson: boolean; readonly key: string | undefined },
-): Promise<void> {
-  if (!existsSync(file)) throw new HoldfastError('invalid_request', `There is no file ${file}.`);
-  const lines = Readable.toWeb(createReadStream(file)) as ReadableStream<Uint8Array>;
-  for await (const answer of client.submitTasks(lines, key ?? (await digestOfFile(file)))) {
-    if (asJson) print(jsonText(answer));
-    else print(textOf(answer));
-    if ('error' in answer) process.exitCode = 1;
-  }
-}
-
-const textOf = (answer: BatchAnswer): string => {
-  if ('end' in answer) return `${answer.submitted} submitted, ${answer.known} known before, ${answer.failed} not taken`;
-  if ('status' in answer) return `line ${answer.line} ${answer.id} ${answer.status}`;
-  const { code, message, fields } = answer.error;
-  const named = fields.map(({ pointer, detail }) => ` ${pointer} ${detail}`).join(';');
-  return `line ${answer.line} ${code}: ${message}${named}`;
-};
-
-async function digestOfFile(file: string): Promise<string> {
-  const hash = createHash('sha256');
-  await pipeline(createReadStream(file), hash);
-  return `file-${hash.digest('hex')}`;
-}
+import { versionArgument } from './task-registry.js';
 
 const WAIT_SECONDS = 30;
 /** So often one is looked at that waits for its next attempt. */
@@ -68,7 +33,11 @@ const options = z.object({
 
 const runOptions = options.extend({ retryFor });
 
-const batchOptions = options.extend({ agent: z.string().optional(), batch: z.string().optional() });
+const batchOptions = options.extend({
+  agent: z.string().optional(),
+  batch: z.string().optional(),
+  dataset: z.object({ name: z.string(), version: z.string() }).optional(),
+});
 
 const TASK =
   'a definition file, a directory, the name of one that ships, or <name>@<version> of one that the server knows';
@@ -114,8 +83,21 @@ export const taskSubmitCommand = (): Command =>
         'with it. The file is its own key: sent again it is the same tasks. The exit code is 1 ' +
         'where a line was not taken',
     )
+    .addOption(
+      new Option(
+        '--dataset <name@version>',
+        'submits each task of a [dataset](tasks/registry.md#datasets) instead. The dataset with the options is its own key. ' +
+          'The exit code is 1 where a task was not taken',
+      ).argParser(versionArgument),
+    )
     .action(async (task: string | undefined, raw: unknown, command: Command) => {
-      const { json: isJson, key, batch, agent, ...others } = batchOptions.parse(raw);
+      const { json: isJson, key, batch, dataset, agent, ...others } = batchOptions.parse(raw);
+      if (dataset !== undefined) {
+        if (task !== undefined || batch !== undefined || agent === undefined || others.parameters !== undefined)
+          command.error('error: --dataset takes no task, --batch or --parameters, and needs --agent');
+        else await submitDataset(connect(), dataset, { agent, ...others }, { asJson: isJson, key });
+        return;
+      }
       if (batch !== undefined) {
         const more = [...(task === undefined ? [] : ['a task']), ...(agent === undefined ? [] : ['--agent'])];
         const given = [...more, ...Object.keys(others).map((name) => `--${name}`)];
@@ -125,7 +107,7 @@ export const taskSubmitCommand = (): Command =>
         return;
       }
       if (task === undefined || agent === undefined)
-        return command.error('error: a task and --agent are needed, or --batch');
+        return command.error('error: a task and --agent are needed, or --batch, or --dataset');
       const { asJson, submitted } = await submit(connect(), task, raw);
       if (asJson) printJson(submitted);
       else print(`task ${submitted.id} ${submitted.status}`);

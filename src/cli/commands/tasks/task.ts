@@ -4,6 +4,13 @@ import { taskExportCommand } from './task-export.js';
 import { taskImportCommand } from './task-import.js';
 import { taskCancelCommand, taskListCommand, taskShowCommand } from './task-list.js';
 import { taskNewCommand } from './task-new.js';
+import {
+  taskDefinitionsCommand,
+  taskDeprecateCommand,
+  taskDiffCommand,
+  taskReadCommand,
+  taskRegisterCommand,
+} from './task-registry.js';
 import { taskRequeueCommand } from './task-requeue.js';
 import { taskRunCommand, taskSubmitCommand } from './task-submit.js';
 
@@ -21,4 +28,9 @@ export const taskCommand = (): Command =>
     .addCommand(taskListCommand())
     .addCommand(taskShowCommand())
     .addCommand(taskCancelCommand())
-    .addCommand(taskRequeueCommand());
+    .addCommand(taskRequeueCommand())
+    .addCommand(taskRegisterCommand())
+    .addCommand(taskDefinitionsCommand())
+    .addCommand(taskReadCommand())
+    .addCommand(taskDiffCommand())
+    .addCommand(taskDeprecateCommand());
