@@ -6,6 +6,7 @@ import * as listsOfRuns from './0004-lists-of-runs.js';
 import * as listsOfInterruptions from './0005-lists-of-interruptions.js';
 import * as runRows from './0006-run-rows.js';
 import * as tasks from './0007-tasks.js';
+import * as batches from './0008-batches.js';
 
 export interface Migration {
   readonly name: string;
@@ -21,4 +22,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0005-lists-of-interruptions', up: listsOfInterruptions.up },
   { name: '0006-run-rows', up: runRows.up },
   { name: '0007-tasks', up: tasks.up },
+  { name: '0008-batches', up: batches.up },
 ];

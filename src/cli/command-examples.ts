@@ -171,6 +171,12 @@ export const COMMAND_EXAMPLES: { readonly [command: string]: readonly Example[] 
     ['Show a dataset', 'holdfast dataset show sorting@1.0.0'],
     ['Show it as JSON', 'holdfast dataset show sorting@1.0.0 --json'],
   ],
+  batches: [
+    ['List batches', 'holdfast batches'],
+    ['Show one of them', 'holdfast batches monday'],
+    ['Compare the tasks of it by name', 'holdfast batches monday --by name'],
+    ['Cancel what of it is open', "holdfast batches monday --cancel -m 'The image is wrong.'"],
+  ],
   trajectories: [
     ['List good work', 'holdfast trajectories --agent treasurer --result success --min-reward 0.8'],
     ['List what one model did since a time', 'holdfast trajectories --model gpt-5-mini --from 2026-11-01T00:00:00Z'],

@@ -46,6 +46,7 @@ import { statsCommand } from './commands/server/stats.js';
 import { workersCommand } from './commands/server/workers.js';
 import { completionCommand } from './commands/start/completion.js';
 import { initCommand } from './commands/start/init.js';
+import { batchesCommand } from './commands/tasks/batches.js';
 import { datasetCommand } from './commands/tasks/dataset.js';
 import { taskCommand } from './commands/tasks/task.js';
 import { printCandidates } from './completion/complete.js';
@@ -78,6 +79,7 @@ export const commands = (services: CliServices): readonly Command[] =>
     eventsCommand(),
     taskCommand(),
     datasetCommand(),
+    batchesCommand(),
     trajectoriesCommand(),
     trajectoryCommand(),
     rewardCommand(),

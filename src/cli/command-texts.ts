@@ -9,7 +9,7 @@ export const COMMAND_GROUPS: { readonly [title: string]: readonly string[] } = {
   Runs: ['runs', 'show', 'watch', 'wait', 'events', 'cancel', 'delete', 'emit', 'sessions', 'fork', 'retry'],
   Decisions: ['inbox', 'approve', 'reject', 'answer', 'standing-decisions'],
   'What a run did': ['trajectory', 'state', 'diff', 'replay', 'verify', 'repair', 'proof', 'checkpoint', 'signing-key'],
-  'Tasks and training data': ['task', 'dataset', 'trajectories', 'reward', 'export', 'exports'],
+  'Tasks and training data': ['task', 'dataset', 'batches', 'trajectories', 'reward', 'export', 'exports'],
   'Money and privacy': ['charges', 'spend', 'erase', 'retention'],
   Operation: ['workers', 'work', 'stats', 'preflight', 'migrate', 'compact'],
 };
@@ -197,6 +197,11 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
   },
   'dataset show': {
     about: 'Shows a [dataset](tasks/registry.md#datasets) and its tasks, by their names.',
+  },
+  batches: {
+    about:
+      'Lists [batches of tasks](tasks/batches.md), newest first. With a key it shows one: what became of its tasks, ' +
+      'their rewards and cost, and by what they failed. `--cancel` cancels those that are open.',
   },
   trajectories: {
     about: 'Lists [trajectories](data/trajectory-lists.md), newest first.',

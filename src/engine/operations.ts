@@ -21,7 +21,6 @@ import type { EraseRun, ErasureView, SubjectErasureView } from '../core/retentio
 import type { RunStatus, RunView } from '../core/runs/run.js';
 import type { LiftedWork, LiftWork, SetAsideList } from '../core/runs/set-aside.js';
 import type { RewardView } from '../core/tasks/reward.js';
-import type { RequeueTask, TaskFilter, TaskView } from '../core/tasks/task.js';
 import type { ShownTrajectory, TrajectorySummary } from '../core/trajectories/trajectory.js';
 import type { TrajectoryFilter } from '../core/trajectories/trajectory-result.js';
 import type { Exposition } from '../metrics/metrics.js';
@@ -62,11 +61,8 @@ import { bulkRuns, countRuns, getFamily } from './runs/run-counts.js';
 import { startRun } from './runs/start-run.js';
 import type { FromPlace, SystemEventPage } from './streaming/system-events.js';
 import { listSystemEvents } from './streaming/system-events.js';
-import { REGISTRY_OPERATIONS } from './tasks/registry-operations.js';
-import { requeueTask } from './tasks/requeue-task.js';
+import { TASK_OPERATIONS } from './tasks/operations.js';
 import { listRewards, rewardRun } from './tasks/reward-operations.js';
-import { submitTask } from './tasks/submit-task.js';
-import { cancelTask, getTask, listTasks } from './tasks/task-operations.js';
 import { getTrajectory, listTrajectories } from './trajectories/trajectory-operations.js';
 import { getWorker, listWorkers, stopWorker } from './workers/worker.js';
 
@@ -340,27 +336,7 @@ export const OPERATIONS = {
    */
   emitEvent: (context: EngineContext, name: string, event: EmitEvent, caller: Caller): Promise<EmittedEvent> =>
     emitEvent(context, name, event, caller),
-  /**
-   * Submits a task: a run of its agent in the environment of the task, which is verified and rewarded when the agent has ended. With an
-   * idempotency key as `startRun`. Throws `invalid_request`, `agent_unknown`, `task_definition_unknown`, `task_definition_taken`,
-   * `task_parameters_invalid`,
-   * `reward_unknown`.
-   */
-  submitTask,
-  /** Throws `task_unknown`. */
-  getTask,
-  /** Tasks, newest first. Throws `invalid_request`. */
-  listTasks: (context: EngineContext, filter: TaskFilter & PageOf, caller: Caller): Promise<Page<TaskView>> =>
-    listTasks(context, filter, caller),
-  /** Stops a task with its run. Repeating it is no error. Throws `task_unknown`, `task_over`. */
-  cancelTask,
-  /**
-   * Gives a task new attempts that failed by an error and that none follows. With `attempts`, repeating it does nothing more. Throws
-   * `task_unknown`, `task_not_dead`, `run_erased`, `agent_unknown`.
-   */
-  requeueTask: (context: EngineContext, id: string, request: RequeueTask, caller: Caller): Promise<TaskView> =>
-    requeueTask(context, id, request, caller),
-  ...REGISTRY_OPERATIONS,
+  ...TASK_OPERATIONS,
   /** What happens in the whole system, as far as it is of the caller's tenant; what is of none, for callers with a role in the installation. Oldest first. docs/system-events.md. */
   listSystemEvents: (
     context: EngineContext,

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Agent } from '@openai/agents';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { askHumanTool, defineAgent, functionModel } from '../../src/index.js';
 import { call, scripted } from '../harness/script.js';
 import { type Actor, type Door, openDoor, TOKENS } from '../http/door.js';
@@ -15,6 +15,7 @@ const mute = functionModel('mute', () => {
 });
 const AGENTS = [
   defineAgent({ agent: new Agent({ name: 'mute', model: mute }) }),
+  defineAgent({ agent: new Agent({ name: 'rare', model: mute }), rate: { runs: 1, perMs: 3_600_000 } }),
   defineAgent({
     agent: new Agent({
       name: 'asker',
@@ -166,4 +167,32 @@ it('are registered, compared, deprecated and put into datasets, which are submit
   expect(runs).toMatchObject({ items: [{ metadata: { dataset: 'both@1.0.0' } }] });
   expect((await any(['task', 'read', 'one'])).stderr).toContain('such as count-words@1.0.0');
   rmSync(folder, { recursive: true });
+});
+
+it('in a batch are listed, grouped and cancelled by its key', async () => {
+  const headers = { 'Content-Type': 'application/x-ndjson', 'Idempotency-Key': 'friday' };
+  // Its rate is used up by this one, so that its tasks wait.
+  await door.ask('otto', 'POST', '/api/v1/runs', { agent: 'rare', input: 'go' });
+  await vi.waitFor(
+    async () =>
+      expect((await door.ask('vera', 'GET', '/api/v1/runs?agent=rare&status=queued')).json).toMatchObject({
+        items: [],
+      }),
+    { timeout: 20_000, interval: 100 },
+  );
+  const lines = [1, 2].map((seed) => JSON.stringify({ task, agent: 'rare', seed })).join('\n');
+  expect((await door.ask('otto', 'POST', '/api/v1/tasks/batch', lines, headers)).status).toBe(200);
+  expect((await any(['batches'])).stdout).toMatch(/friday +2 +2 +0 /);
+  expect((await holdfast('list', '--batch', 'friday', '--json')).stdout).toContain('"batch": "friday"');
+  expect((await any(['batches', 'friday', '--by', 'name'])).stdout).toMatch(/say@1\.0\.0 +2 +0 /);
+  expect((await any(['batches', 'friday', '--cancel', '-m', 'Too late.'])).stdout).toContain(
+    'friday: 2 tasks cancelled',
+  );
+  await vi.waitFor(async () => expect((await any(['batches', 'friday'])).stdout).toContain('tasks    2: 2 cancelled'), {
+    timeout: 20_000,
+    interval: 200,
+  });
+  expect((await any(['batches', 'friday'])).stdout).toMatch(/^ +2 {2}failure: /m);
+  const unknown = await any(['batches', 'sunday']);
+  expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining('batch_unknown')]);
 });

@@ -14,7 +14,7 @@ import { GUARDED_ROUTES } from '../../src/http/routes.js';
 import { createHttpServer, type HttpServer } from '../../src/http/server.js';
 import { aTask } from '../core/tasks/a-task.js';
 import { describeEachDatabase } from '../harness/database.js';
-import { AGENTS, type Answer, collectingLog, type Door, expectProblem, openDoor, options } from './door.js';
+import { AGENTS, type Answer, bearer, collectingLog, type Door, expectProblem, openDoor, options } from './door.js';
 
 const tokenOf = (actor: string, more: Partial<Token>): Token => ({
   ...{ token: `token-of-${actor}-0123456789`, actor, role: 'viewer', tenant: 'operations' },
@@ -85,6 +85,11 @@ describeEachDatabase('two tenants', (kind) => {
     // Its rate is used up by this one, so that its tasks wait.
     await rest('rare');
     const work = taskView.parse(await post('otto', 'tasks', task('of-default'))).id;
+    const batched = await fetch(`${door.http.url}/api/v1/tasks/batch`, {
+      ...{ method: 'POST', body: JSON.stringify(task('of-default')) },
+      headers: { ...bearer('otto'), 'Content-Type': 'application/x-ndjson', 'Idempotency-Key': 'batch-of-default' },
+    });
+    expect(await batched.text()).toContain('"submitted":1');
     const exported = exportView.parse(
       await post('otto', 'trajectories/export', { format: 'jsonl', to: { folder: 'all' } }),
     ).id;
@@ -104,7 +109,7 @@ describeEachDatabase('two tenants', (kind) => {
       agentDetail.parse((await door.ask('vera', 'GET', '/api/v1/agents/echo')).json).definitions[0]?.hash ?? '';
     worker = workers.items.find(({ status }) => status === 'working')?.id ?? '';
     secrets = [over, other, gone, paused, standingOf].map(({ id }) => id);
-    secrets = [...secrets, interruption, standing, work, exported, erasure, 'talk'];
+    secrets = [...secrets, interruption, standing, work, exported, erasure, 'talk', 'batch-of-default'];
     const run = { ids: [over.id] };
     samples = {
       startRun: { body: { agent: 'echo', input: 'mine' } },
@@ -128,6 +133,8 @@ describeEachDatabase('two tenants', (kind) => {
       },
       ...{ listDatasets: {}, getDataset: { ids: ['of-default', '1.0.0'] } },
       listDatasetTasks: { ids: ['of-default', '1.0.0'] },
+      ...{ listBatches: {}, groupTasks: { query: '?by=name' }, getBatch: { ids: ['batch-of-default'] } },
+      cancelBatch: { ids: ['batch-of-default'], body: {} },
       ...{ verifyRun: { ...run, body: {} }, verifyRuns: {}, repairRun: { ...run, body: {} }, stateAt: run },
       diffRuns: { ids: [over.id, other.id] },
       eraseRun: { ...run, body: { reason: 'asked' } },

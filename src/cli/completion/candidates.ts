@@ -21,6 +21,8 @@ const LIVE_OF_COMMAND: { readonly [command: string]: { readonly [name: string]: 
   show: { task: 'tasks' },
   cancel: { task: 'tasks' },
   requeue: { task: 'tasks' },
+  batches: { key: 'batches' },
+  list: { batch: 'batches' },
 };
 
 /** Names of options that mean no id, whatever they are called. */

@@ -42,6 +42,8 @@ const SOURCES = {
     (await client.listWorkers(page, options)).items.map(({ id, status }) => ({ value: id, about: status })),
   exports: async (client) =>
     (await client.listExports(page, options)).items.map(({ id, status }) => ({ value: id, about: status })),
+  batches: async (client) =>
+    (await client.listBatches(page, options)).items.map(({ key, tasks }) => ({ value: key, about: `${tasks} tasks` })),
   sessions: async (client) =>
     (await client.listSessions(page, options)).items.map(({ id }) => ({ value: id, about: '' })),
 } satisfies { readonly [kind: string]: Source };

@@ -1,8 +1,12 @@
 import { z } from 'zod';
+import { batchRow, batchView, cancelBatch, cancelledBatch, TASK_GROUPINGS, taskGroups } from '../tasks/batch.js';
+import { batchKey } from '../tasks/batch-key.js';
 import { requeueTask, submitTask, taskFilter, taskView } from '../tasks/task.js';
 import { batchAnswer, batchTask } from '../tasks/task-batch.js';
 import { idPath, optionalKey, pageOf, pageQuery, requiredKey } from './fields.js';
 import { operation } from './operation.js';
+
+const keyPath = z.strictObject({ id: batchKey.describe('The key of the batch.') });
 
 export const TASK_OPERATIONS = {
   submitTask: operation({
@@ -54,6 +58,23 @@ export const TASK_OPERATIONS = {
     errors: [],
     args: ({ query }, { caller }) => [query, caller],
   }),
+  groupTasks: operation({
+    method: 'GET',
+    path: '/api/v1/tasks/groups',
+    summary: 'Group the newest tasks by name, agent, model, category or difficulty, with how they did.',
+    description:
+      'A model is known of the runs that asked it and are over; a task whose run asked several is in each group.',
+    access: { tenant: 'viewer' },
+    query: z.strictObject({
+      by: z.enum(TASK_GROUPINGS),
+      batch: batchKey.exactOptional().describe('Only tasks of this batch.'),
+      agent: taskFilter.shape.agent,
+      name: taskFilter.shape.name,
+    }),
+    response: taskGroups,
+    errors: [],
+    args: ({ query }, { caller }) => [query, caller],
+  }),
   getTask: operation({
     method: 'GET',
     path: '/api/v1/tasks/{id}',
@@ -86,5 +107,37 @@ export const TASK_OPERATIONS = {
     errors: ['task_unknown', 'task_not_dead', 'run_erased', 'agent_unknown'],
     audited: true,
     args: ({ path, body }, { caller }) => [path.id, body, caller],
+  }),
+  listBatches: operation({
+    method: 'GET',
+    path: '/api/v1/batches',
+    summary: 'List batches of tasks, newest first, with how their tasks stand.',
+    access: { tenant: 'viewer' },
+    query: z.strictObject(pageQuery),
+    response: pageOf(batchRow),
+    errors: [],
+    args: ({ query }, { caller }) => [query, caller],
+  }),
+  getBatch: operation({
+    method: 'GET',
+    path: '/api/v1/batches/{id}',
+    summary: 'Read a batch of tasks: what became of them, their rewards and what they cost.',
+    access: { tenant: 'viewer' },
+    pathParams: keyPath,
+    response: batchView,
+    errors: ['batch_unknown'],
+    args: ({ path }, { caller }) => [path.id, caller],
+  }),
+  cancelBatch: operation({
+    method: 'POST',
+    path: '/api/v1/batches/{id}/cancel',
+    summary: 'Cancel open tasks of a batch, up to 200 by a request.',
+    access: { tenant: 'operator' },
+    pathParams: keyPath,
+    body: cancelBatch,
+    response: cancelledBatch,
+    errors: ['batch_unknown'],
+    audited: true,
+    args: ({ path, body }, { caller }) => [path.id, body.reason ?? null, caller],
   }),
 };

@@ -3,6 +3,7 @@ import { integrity } from '../integrity/integrity.js';
 import { jsonObject, jsonValue, nameText } from '../json.js';
 import { errorView, RUN_STATUSES, runStatus, startRun } from '../runs/run.js';
 import { resultType, trajectoryResult } from '../trajectories/trajectory-result.js';
+import { batchKey } from './batch-key.js';
 import { taskDefinition } from './task-definition.js';
 
 export const TASK_STATUSES = RUN_STATUSES;
@@ -63,6 +64,7 @@ export const taskView = z
     image: z.string().nullable().describe('In place of that of the definition; null: that one.'),
     rewardFunction: z.string().nullable().describe('What gives its reward; null: the weighted signals.'),
     priority: z.int(),
+    batch: z.string().nullable().describe('The key of the batch that it came in; null: it came alone.'),
     status: taskStatus.describe('That of the run which executes it now.'),
     runId: z.string().describe('The run that executes it, or did last; its trajectory has the same id.'),
     attempts: z.int().describe('How many runs of it there were.'),
@@ -111,6 +113,7 @@ export const taskFilter = z.strictObject({
   agent: nameText.exactOptional(),
   tag: nameText.exactOptional(),
   result: resultType.exactOptional(),
+  batch: batchKey.exactOptional().describe('Only tasks of this batch.'),
   dead: z.literal('true').exactOptional().describe('Only those that can be put back, with their runs.'),
 });
 export type TaskFilter = z.infer<typeof taskFilter>;

@@ -27,6 +27,7 @@ import {
   trimRecordings,
   trimRows,
 } from '../../storage/retention/retention.js';
+import { removeEmptyBatches } from '../../storage/tasks/batches.js';
 import { maintenanceWork, ofAll } from '../concurrency/repeated-work.js';
 import type { EngineContext } from '../engine-context.js';
 import { eraseLocked, removeLocked } from './delete-run.js';
@@ -75,6 +76,8 @@ async function sweepOf(context: EngineContext, sweep: Sweep): Promise<void> {
   const { chore: name, tenant, isStopping } = sweep;
   for (const rule of rulesOf(retention.runs, tenant))
     for (const status of statusesOf(rule)) await followRule(context, { ...rule, status }, sweep);
+  while (!isStopping() && (await removeEmptyBatches(knex, { tenant, limit: ROWS_AT_ONCE })) === ROWS_AT_ONCE)
+    await putOffChore(knex, name, TAKEN_MS);
   for (const what of TRIMMED) {
     const days = retention.days[what];
     // Events of the system go in the order of all tenants.

@@ -7,6 +7,7 @@ import { BATCH_TASKS_MAX, type BatchAnswer, type BatchLine, batchTask } from '..
 import { databaseTrouble } from '../../storage/database/database-trouble.js';
 import { sideBySide } from '../../storage/database/transactions.js';
 import { takenKeys } from '../../storage/runs/idempotency.js';
+import { endBatch, keepBatch } from '../../storage/tasks/batches.js';
 import { deprecated, saveDefinition } from '../../storage/tasks/task-definitions.js';
 import { tasksOfRuns } from '../../storage/tasks/tasks.js';
 import type { EngineContext } from '../engine-context.js';
@@ -44,7 +45,7 @@ export async function* submitTasks(
   let chunk: Line[] = [];
   let chars = 0;
   const write = async (): Promise<BatchAnswer[]> => {
-    const answers = await writeChunk(context, chunk, caller, recent);
+    const answers = await writeChunk(context, chunk, caller, key, recent);
     [chunk, chars] = [[], 0];
     for (const answer of answers) counts['status' in answer ? answer.status : 'failed'] += 1;
     return answers;
@@ -71,6 +72,10 @@ export async function* submitTasks(
     if (chunk.length >= CHUNK_TASKS || chars > CHUNK_CHARS) yield* await write();
   }
   yield* await write();
+  const { submitted, known, failed: refused } = counts;
+  await endBatch(context.stepContext.knex, {
+    ...{ tenant: caller.tenant, key, lines: submitted + known + refused, refused },
+  });
   yield { end: true, ...counts };
 }
 
@@ -90,7 +95,11 @@ async function planLine(
     // Each line is a request of its own; the batch bounds what they keep together.
     const planned = await planTask(context, request, caller, new Allowance(), recent);
     allowance.make(lengthOf(planned), 'The instructions of the tasks of this batch');
-    return { line: one.line, key: sha256(JSON.stringify([batch, key])), planned };
+    return {
+      line: one.line,
+      key: sha256(JSON.stringify([batch, key])),
+      planned: { ...planned, task: { ...planned.task, batch } },
+    };
   } catch (error) {
     if (error instanceof HoldfastError && error.status < 500) return failed(one.line, error);
     throw error;
@@ -137,10 +146,11 @@ async function writeChunk(
   context: EngineContext,
   asked: readonly Line[],
   caller: Caller,
+  batch: string,
   recent: RecentDefinitions,
 ): Promise<BatchAnswer[]> {
   const { stepContext } = context;
-  const { tenant } = caller;
+  const { tenant, actor } = caller;
   // Definitions are kept before, one by one, so that transactions of batches that share some do not wait for each other in two orders.
   const { refused, old } = await saveDefinitions(stepContext, caller, asked);
   // What comes later may name what is kept.
@@ -157,6 +167,7 @@ async function writeChunk(
     try {
       if (fresh.length > 0)
         await stepContext.knex.transaction(async (trx) => {
+          await keepBatch(trx, { tenant, key: batch, actor });
           const write = ({ key, planned: task }: PlannedLine): Promise<void> => {
             const { fingerprint, run } = task;
             const claim = { tenant, operation: OPERATION, key, fingerprint, runId: run.id };

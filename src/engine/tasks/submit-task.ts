@@ -78,7 +78,7 @@ export async function planTask(
   const task: NewTask = {
     ...{ id, tenant, definitionHash: kept.hash, name: kept.name, version: kept.version, category, difficulty, tags },
     ...{ agent: agent.name, parameters: toJson(parameters) as JsonObject, seed, image, reward, priority, metadata },
-    ...{ retries: context.retries, runId: run.id },
+    ...{ retries: context.retries, runId: run.id, batch: null },
   };
   remember(recent, found);
   return { definition: kept, run, task, fingerprint: digestOf(toJson(parsed.data)) };

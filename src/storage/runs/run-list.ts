@@ -2,7 +2,6 @@ import type { Knex } from 'knex';
 import { z } from 'zod';
 import { HoldfastError } from '../../core/errors/errors.js';
 import type { InterruptionView } from '../../core/interruptions/interruption.js';
-import { idText } from '../../core/json.js';
 import type { RunStatus } from '../../core/runs/run.js';
 import { idsOfSubject } from '../retention/subjects.js';
 import type { Cut } from './page-rows.js';
@@ -12,7 +11,11 @@ import type { RunRow } from './run-row.js';
 import { runs } from './runs.js';
 
 /** Newest first: the place after the last item of a page. */
-const cursorShape = z.tuple([z.iso.datetime().refine((at) => new Date(at).getUTCFullYear() > 0), idText]);
+const cursorShape = z.tuple([
+  z.iso.datetime().refine((at) => new Date(at).getUTCFullYear() > 0),
+  // An id, or the key of a batch.
+  z.string().regex(/^[\x21-\x7e]{1,255}$/),
+]);
 
 export const writeCursor = (place: readonly string[]): string =>
   Buffer.from(JSON.stringify(place)).toString('base64url');

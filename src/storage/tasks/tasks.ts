@@ -45,6 +45,8 @@ export interface TaskRow {
   created_at: Date;
   updated_at: Date;
   completed_at: Date | null;
+  /** The key of the batch that it came in; null: it came alone. */
+  batch: string | null;
 }
 
 export interface NewTask {
@@ -65,6 +67,7 @@ export interface NewTask {
   readonly metadata: JsonObject;
   readonly retries: TaskRetries;
   readonly runId: string;
+  readonly batch: string | null;
 }
 
 export const tasks = (db: Knex) => db<TaskRow>('holdfast.tasks');
@@ -181,7 +184,13 @@ export const taskViewOf = (row: SeenTask): TaskView => ({
   ...{ id: row.id, tenant: row.tenant, name: row.name, version: row.version, definitionHash: row.definition_hash },
   ...{ category: row.category, difficulty: difficulty.parse(row.difficulty), tags: row.tags, agent: row.agent },
   parameters: jsonObject.parse(JSON.parse(row.parameters)),
-  ...{ seed: Number(row.seed), image: row.image, rewardFunction: row.reward_function, priority: row.priority },
+  ...{
+    seed: Number(row.seed),
+    image: row.image,
+    rewardFunction: row.reward_function,
+    priority: row.priority,
+    batch: row.batch,
+  },
   status: statusOf(row),
   ...{ runId: row.run_id, attempts: row.attempts, requeues: row.requeues },
   dead: isDead(row),

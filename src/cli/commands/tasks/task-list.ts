@@ -4,7 +4,17 @@ import { TASK_STATUSES, type TaskView, taskFilter } from '../../../core/tasks/ta
 import { DIFFICULTIES } from '../../../core/tasks/task-definition.js';
 import { TRAJECTORY_RESULTS, type TrajectoryResult } from '../../../core/trajectories/trajectory-result.js';
 import { connect } from '../../connect.js';
-import { cursor, cursorOption, idArgument, json, jsonOption, limit, limitOption, printMore } from '../../options.js';
+import {
+  cursor,
+  cursorOption,
+  idArgument,
+  json,
+  jsonOption,
+  keyOption,
+  limit,
+  limitOption,
+  printMore,
+} from '../../options.js';
 import { plain, print, printJson, printTable } from '../../print.js';
 import { printChanged } from '../../run-text.js';
 
@@ -52,6 +62,7 @@ export const taskListCommand = (): Command =>
     .option('--agent <agent>', 'only tasks of this agent')
     .option('--tag <tag>', 'only tasks with this tag')
     .addOption(new Option('--result <result>', 'only tasks of this result').choices(TRAJECTORY_RESULTS))
+    .addOption(new Option('--batch <key>', 'only tasks of this batch').argParser(keyOption))
     .option('--dead', 'only tasks that failed by an error and that no attempt follows, with the reason of each attempt')
     .addOption(cursorOption())
     .addOption(limitOption())

@@ -1,0 +1,123 @@
+import { z } from 'zod';
+import { usdText } from '../money.js';
+import { resultType } from '../trajectories/trajectory-result.js';
+import { taskStatus } from './task.js';
+
+/** Tasks of a batch that are counted; the oldest ones. */
+export const BATCH_COUNTED_MOST = 20_000;
+/** Bars of a histogram of rewards, from 0 to 1. */
+export const REWARD_BARS = 20;
+/** Open tasks of a batch that a request cancels. */
+export const BATCH_CANCELLED_MOST = 200;
+/** Groups of tasks that are told, those of the most tasks first. */
+export const GROUPS_MOST = 100;
+
+const share = z.number().min(0).max(1);
+
+export const passRate = z
+  .object({ value: share, low: share, high: share })
+  .nullable()
+  .describe(
+    'Of the tasks that completed or failed, how many passed their verification, with the ends of its 95 % interval. Null: none has ended.',
+  );
+export type PassRate = z.infer<typeof passRate>;
+
+/** Two-sided, 95 %. */
+const Z = 1.959964;
+
+/** https://en.wikipedia.org/wiki/Binomial_proportion_confidence_interval#Wilson_score_interval, which holds for few tasks, too. */
+export function passRateOf(passed: number, ended: number): PassRate {
+  if (ended === 0) return null;
+  const value = passed / ended;
+  const square = Z * Z;
+  const middle = value + square / (2 * ended);
+  const half = Z * Math.sqrt((value * (1 - value) + square / (4 * ended)) / ended);
+  const part = 1 + square / ended;
+  const within = (at: number): number => Math.min(1, Math.max(0, at / part));
+  return { value, low: within(middle - half), high: within(middle + half) };
+}
+
+/** A batch as a list shows it. */
+export const batchRow = z
+  .object({
+    key: z.string().describe('The idempotency key of its request.'),
+    actor: z.string().describe('Who submitted it first.'),
+    submittedAt: z.iso.datetime(),
+    lines: z.int().nullable().describe('Of the request that was read whole last; null: none was yet.'),
+    refused: z.int().nullable().describe('How many of these lines were refused.'),
+    tasks: z.int(),
+    open: z.int().describe('Tasks whose run goes on, or for which another run is to follow.'),
+    completed: z.int(),
+    failed: z.int(),
+    cancelled: z.int(),
+    atLeast: z.boolean().describe(`It has more tasks than the ${BATCH_COUNTED_MOST} that are counted.`),
+    passRate,
+    meanReward: z.number().nullable().describe('Of the tasks that completed or failed; none counts as 0.'),
+  })
+  .meta({ id: 'BatchRow' });
+export type BatchRow = z.infer<typeof batchRow>;
+
+export const batchView = z
+  .object({
+    ...batchRow.shape,
+    byStatus: z.record(taskStatus, z.int()),
+    byResult: z.record(resultType, z.int()),
+    rewards: z
+      .array(z.int())
+      .length(REWARD_BARS)
+      .describe(
+        `How many tasks have a reward in each ${REWARD_BARS}th from 0 to 1; what lies outside is in the last one there.`,
+      ),
+    failures: z
+      .array(
+        z.object({
+          type: resultType,
+          name: z.string().describe('The code of an error, a signal below 1, or the reason.'),
+          count: z.int(),
+          taskId: z.string().describe('The last such task.'),
+        }),
+      )
+      .describe('What tasks did not succeed by, the most frequent first; at most 20, of the newest 2,000 such tasks.'),
+    costUsd: usdText.describe('What the model calls of all its runs cost, as far as prices are known.'),
+    unpriced: z.int().describe('Runs whose price is not known.'),
+    endedLastHour: z.int(),
+  })
+  .meta({ id: 'Batch' });
+export type BatchView = z.infer<typeof batchView>;
+
+export const cancelBatch = z
+  .strictObject({ reason: z.string().min(1).max(8192).exactOptional() })
+  .meta({ id: 'CancelBatch' });
+
+export const cancelledBatch = z
+  .object({
+    cancelled: z.int().describe(`Tasks that were asked to stop; at most ${BATCH_CANCELLED_MOST} by a request.`),
+    left: z.int().describe('Open tasks that were not asked yet. While there are any, ask again.'),
+  })
+  .meta({ id: 'CancelledBatch' });
+export type CancelledBatch = z.infer<typeof cancelledBatch>;
+
+export const TASK_GROUPINGS = ['name', 'agent', 'model', 'category', 'difficulty'] as const;
+export type TaskGrouping = (typeof TASK_GROUPINGS)[number];
+
+export const taskGroups = z
+  .object({
+    items: z.array(
+      z.object({
+        name: z.string(),
+        tasks: z.int(),
+        ended: z.int().describe('Those that completed or failed.'),
+        passRate,
+        meanReward: z.number().nullable(),
+        meanTurns: z
+          .number()
+          .nullable()
+          .describe('Model calls of its last run, of the tasks that completed or failed.'),
+        costUsd: usdText.describe('Of their last runs, as far as prices are known.'),
+        unpriced: z.int(),
+      }),
+    ),
+    atLeast: z.boolean().describe(`There are more tasks than the newest ${BATCH_COUNTED_MOST}, which are grouped.`),
+  })
+  .meta({ id: 'TaskGroups' });
+export type TaskGroups = z.infer<typeof taskGroups>;

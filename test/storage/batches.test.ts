@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Database } from '../../src/storage/database/database.js';
+import { insertRun } from '../../src/storage/runs/runs.js';
+import {
+  countBatches,
+  factsOfBatch,
+  groupTaskRows,
+  keepBatch,
+  listBatchRows,
+  removeEmptyBatches,
+  unsuccessfulOf,
+} from '../../src/storage/tasks/batches.js';
+import { describeEachDatabase } from '../harness/database.js';
+import { openLeftDatabase } from './database/left-database.js';
+
+const TASKS = 1000;
+const OF = { tenant: 'default', by: 'name' } as const;
+
+/** Of ten tasks one is open, one cancelled, one failed by an error, one gets half of the reward, and six pass. */
+const STATUS = `(array['open', 'cancelled', 'failed'])[1 + n % 10]`;
+const RESULT = `(array[null, 'failure', 'error', 'partial_success'])[1 + n % 10]`;
+const TEXT = `(array[null, '{"reason":"Stopped.","type":"failure"}', '{"code":"model_failed","reason":"It is away.","type":"error"}',
+  '{"missing":["lint","tests"],"reward":0.5,"type":"partial_success"}'])[1 + n % 10]`;
+
+describeEachDatabase('a batch of many tasks', (kind) => {
+  let database: Database;
+  let close: () => Promise<void>;
+  beforeAll(async () => {
+    ({ database, close } = await openLeftDatabase(kind));
+    const { knex } = database;
+    await insertRun(knex, {
+      ...{ id: 'run_1', tenant: 'default', agent: 'any', agentVersion: '1', agentHash: '', priority: 1000 },
+      ...{ input: 'go', grants: [], metadata: {} },
+      limits: { maxTurns: 1, maxTotalTokens: null, maxDurationMs: null },
+    });
+    for (const key of ['big', 'empty'])
+      await knex.transaction((trx) => keepBatch(trx, { tenant: 'default', key, actor: 'otto' }));
+    await knex('holdfast.task_definitions').insert({ hash: 'h', name: 'sort', version: '1.0.0', definition: '{}' });
+    await knex.raw(
+      `insert into holdfast.runs select made.* from holdfast.runs r, generate_series(1, ${TASKS}) n,
+              json_populate_record(r, json_build_object('id', 'run_of_' || n, 'task_id', 'task_' || n, 'status', coalesce(${STATUS.replace("'open'", "'running'")}, 'completed'),
+                'turns', 4, 'cost_nano_usd', case when n % 10 = 2 then null else 1000000 end)) made`,
+    );
+    await knex.raw(
+      `insert into holdfast.tasks (id, definition_hash, name, version, category, difficulty, tags, agent, parameters, seed, priority,
+                                   metadata, run_id, status, result_type, result, reward, verification_passed, completed_at, batch)
+       select 'task_' || n, 'h', case when n % 4 = 0 then 'find' else 'sort' end, '1.0.0', 'text', 'easy', '{}', 'coder', '{}', 1, 1000, '{}',
+              'run_of_' || n, coalesce(${STATUS}, 'completed'), case when n % 10 < 4 then ${RESULT} else 'success' end,
+              case when n % 10 < 4 then ${TEXT} else '{"reward":1,"type":"success"}' end,
+              case when n % 10 < 3 then null when n % 10 = 3 then 0.5 else 1 end, n % 10 > 3,
+              case when n % 10 = 0 then null else now() - n * interval '10 seconds' end, 'big'
+         from generate_series(1, ${TASKS}) n`,
+    );
+    await knex.raw('analyze');
+  });
+  afterAll(() => close());
+
+  it('is counted with those that are listed beside it', async () => {
+    const { rows } = await listBatchRows(database.knex, 'default', { limit: 10 });
+    expect(rows.map(({ key }) => key).sort()).toEqual(['big', 'empty']);
+    const counts = await countBatches(database.knex, 'default', ['big', 'empty', 'unknown']);
+    expect(counts.get('big')).toEqual({
+      ...{ key: 'big', tasks: TASKS, open: 100, cancelled: 100, failed: 100, completed: 700, passed: 600 },
+      mean_reward: (600 + 100 * 0.5) / 800,
+    });
+    expect(counts.get('empty')).toMatchObject({ tasks: 0, mean_reward: null });
+  });
+
+  it('says what became of its tasks, and what they cost', async () => {
+    const facts = await factsOfBatch(database.knex, 'default', 'big');
+    expect(facts.byStatus).toEqual({
+      ...{ queued: 0, running: 100, paused: 0, completed: 700, failed: 100, cancelled: 100 },
+    });
+    expect(facts.byResult).toEqual({ success: 600, partial_success: 100, failure: 100, timeout: 0, error: 100 });
+    expect([facts.rewards[10], facts.rewards[19]]).toEqual([100, 600]);
+    expect(facts.rewards.reduce((sum, n) => sum + n, 0)).toBe(700);
+    // An hour holds 360 times of ten seconds, of which each tenth is of an open task.
+    expect(facts.endedLastHour).toBeGreaterThan(300);
+    expect(facts.endedLastHour).toBeLessThan(330);
+    expect(facts).toMatchObject({ nanoUsd: String(900 * 1_000_000), unpriced: 100 });
+  });
+
+  it('says by what they failed, and leaves out what cannot be read', async () => {
+    await database.knex('holdfast.tasks').where({ id: 'task_1' }).update({ result: 'nonsense' });
+    const found = await unsuccessfulOf(database.knex, 'default', 'big');
+    expect(found.length).toBe(299);
+    expect(found.find(({ id }) => id === 'task_2')?.result).toMatchObject({ type: 'error', code: 'model_failed' });
+  });
+
+  it('is grouped with the means of those that ended', async () => {
+    const { rows, looked } = await groupTaskRows(database.knex, { ...OF, batch: 'big' });
+    expect(looked).toBe(TASKS);
+    expect(rows.map(({ name, tasks }) => [name, tasks])).toEqual([
+      ['sort@1.0.0', 750],
+      ['find@1.0.0', 250],
+    ]);
+    expect(rows.reduce((sum, { passed }) => sum + passed, 0)).toBe(600);
+    expect(rows[0]?.mean_turns).toBe(4);
+    expect((await groupTaskRows(database.knex, { ...OF, name: 'find' })).rows).toHaveLength(1);
+    expect((await groupTaskRows(database.knex, { ...OF, batch: 'unknown' })).rows).toEqual([]);
+  });
+
+  it('goes a day after its last task', async () => {
+    const remove = (tenant: string | null) => removeEmptyBatches(database.knex, { tenant, limit: 10 });
+    expect(await remove(null)).toBe(0);
+    await database.knex('holdfast.batches').update({ submitted_at: new Date(Date.now() - 2 * 86_400_000) });
+    expect(await remove('elsewhere')).toBe(0);
+    expect(await remove(null)).toBe(1);
+    expect((await listBatchRows(database.knex, 'default', { limit: 10 })).rows.map(({ key }) => key)).toEqual(['big']);
+  });
+});
