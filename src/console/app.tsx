@@ -29,6 +29,7 @@ const PLACES: readonly Place[] = [
   { pattern: /^\/runs\/([^/]+)$/, title: 'Run', load: () => import('./run/page.js') },
   { pattern: /^\/runs\/([^/]+)\/compare\/([^/]+)$/, title: 'Compare', load: () => import('./compare/page.js') },
   { pattern: /^\/tasks(?:\/([^/]+))?$/, title: 'Tasks', load: () => import('./tasks/page.js') },
+  { pattern: /^\/batches(?:\/([^/]+))?$/, title: 'Batches', load: () => import('./batches/page.js') },
   { pattern: /^\/agents(?:\/([^/]+))?$/, title: 'Agents', load: () => import('./agents/page.js') },
   { pattern: /^\/operations$/, title: 'Operations', load: () => import('./operations/page.js') },
   { pattern: /^\/statistics$/, title: 'Statistics', load: () => import('./statistics/page.js') },
@@ -60,7 +61,7 @@ function Head({ waiting }: { readonly waiting: number | null }): JSX.Element {
       </a>
       <nav aria-label="Main">
         {LINKS.map(([to, name]) => (
-          <a key={to} href={to} aria-current={path.value.startsWith(to) ? 'page' : undefined}>
+          <a key={to} href={to} aria-current={path.value.startsWith(to === '/tasks' && path.value.startsWith('/batches') ? '/batches' : to) ? 'page' : undefined}>
             {name}
             {to === '/inbox' && waiting !== null && waiting > 0 && (
               <span class="count">

@@ -25,7 +25,7 @@ export function readConsole(): ConsoleFiles | null {
 /** Addresses of pages. All else stays unknown. */
 const PAGES = [
   ...['/', '/login', '/inbox', '/inbox/:id', '/runs', '/runs/:id', '/runs/:id/compare/:other'],
-  ...['/tasks', '/tasks/:id', '/agents', '/agents/:name', '/operations'],
+  ...['/tasks', '/tasks/:id', '/batches', '/batches/:id', '/agents', '/agents/:name', '/operations'],
   ...['/statistics', '/data', '/sessions/:id', '/settings'],
 ];
 

@@ -1,49 +1,45 @@
 import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
 import type { Page as PageOf } from '../../core/page.js';
 import type { TaskView } from '../../core/tasks/task.js';
 import { param, paramsOf, setParams } from '../address.js';
 import { useAnswer } from '../api/query.js';
-import { Table } from '../shared/table.js';
-import { Time } from '../shared/time.js';
+import { Pager } from '../shared/pager.js';
 import { Unanswered } from '../shared/unanswered.js';
 import { Text } from '../text/text.js';
-import { shortId } from '../text/words.js';
+import { PutBack } from './put-back.js';
+import { Tasks } from './table.js';
+import { TaskTabs } from './tabs.js';
 import { Task } from './task.js';
 
-const FIELDS = ['name', 'agent', 'category', 'tag'] as const;
+const FIELDS = ['name', 'agent', 'category', 'tag', 'batch'] as const;
+const CHOSEN = ['status', 'result', 'difficulty'] as const;
 const LIMIT = 50;
-
-const COLUMNS = {
-  Result: 'text',
-  Task: 'text',
-  Name: 'text',
-  Agent: 'text',
-  Difficulty: 'text',
-  Reward: 'number',
-  Attempts: 'number',
-  Submitted: 'text',
-} as const;
-
-/** What became of a task, in a word. */
-export const resultOf = ({ result, status }: Pick<TaskView, 'result' | 'status'>): string =>
-  result === null ? status : result.type.replaceAll('_', ' ');
 
 /** Tasks, newest first; with an id, one of them. */
 export const Page = ({ id }: { readonly id: string }): JSX.Element => (id === '' ? <List /> : <Task id={id} />);
 
+function toggled(selected: ReadonlySet<string>, id: string): ReadonlySet<string> {
+  const next = new Set(selected);
+  if (!next.delete(id)) next.add(id);
+  return next;
+}
+
 function List(): JSX.Element {
   const cursor = param('cursor');
   const dead = param('dead');
-  const filter = paramsOf([...FIELDS, 'dead']);
+  const filter = paramsOf([...FIELDS, ...CHOSEN, 'dead']);
   const answer = useAnswer<PageOf<TaskView>>({
     path: 'tasks',
     query: { ...filter, limit: LIMIT, ...(cursor === '' ? {} : { cursor }) },
     every: 4000,
   });
+  const [selected, select] = useState<ReadonlySet<string>>(new Set());
   const items = answer.data?.items ?? [];
   return (
     <div class="page">
       <h1>Tasks</h1>
+      <TaskTabs />
       <div class="filters">
         <button
           type="button"
@@ -71,6 +67,11 @@ function List(): JSX.Element {
             onChange={(event) => setParams({ [name]: event.currentTarget.value.trim(), cursor: '' })}
           />
         ))}
+        {CHOSEN.filter((name) => param(name) !== '').map((name) => (
+          <button key={name} type="button" class="chip" onClick={() => setParams({ [name]: '', cursor: '' })}>
+            {name}: <Text text={param(name)} /> ✕
+          </button>
+        ))}
       </div>
       {answer.data === undefined && <Unanswered answer={answer} />}
       {answer.data !== undefined && items.length === 0 && (
@@ -81,45 +82,12 @@ function List(): JSX.Element {
           </p>
         </section>
       )}
-      {items.length > 0 && <Tasks items={items} />}
-      {answer.data?.nextCursor != null && (
-        <p class="row">
-          <span class="fill" />
-          <button type="button" onClick={() => setParams({ cursor: answer.data?.nextCursor ?? '' })}>
-            Older ›
-          </button>
-        </p>
+      {items.length > 0 && (
+        <Tasks items={items} selected={dead === '' ? null : selected} toggle={(id) => select(toggled(selected, id))} />
       )}
+      {items.length > 0 && dead !== '' && <PutBack items={items} selected={selected} select={select} />}
+      <Pager next={answer.data?.nextCursor ?? null} />
     </div>
   );
 }
 
-const Tasks = ({ items }: { readonly items: readonly TaskView[] }): JSX.Element => (
-  <Table name="Tasks" columns={COLUMNS}>
-    {items.map((task) => (
-      <tr key={task.id}>
-        <td>
-          {resultOf(task)}
-          {task.dead && <strong class="tone-failed"> dead</strong>}
-        </td>
-        <td>
-          <a href={`/tasks/${task.id}`} title={task.id} class="exact">
-            <Text text={shortId(task.id)} />
-          </a>
-        </td>
-        <td>
-          <Text text={`${task.name}@${task.version}`} />
-        </td>
-        <td>
-          <Text text={task.agent} />
-        </td>
-        <td>{task.difficulty}</td>
-        <td class="number">{task.reward ?? '–'}</td>
-        <td class="number">{task.attempts}</td>
-        <td>
-          <Time at={task.createdAt} />
-        </td>
-      </tr>
-    ))}
-  </Table>
-);

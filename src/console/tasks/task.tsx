@@ -12,7 +12,7 @@ import { useWork } from '../shared/work.js';
 import { exactText } from '../text/exact.js';
 import { Json } from '../text/json.js';
 import { Text } from '../text/text.js';
-import { resultOf } from './page.js';
+import { resultOf } from './table.js';
 
 export function Task({ id }: { readonly id: string }): JSX.Element {
   const path = `tasks/${encodeURIComponent(id)}`;
@@ -43,7 +43,7 @@ export function Task({ id }: { readonly id: string }): JSX.Element {
             type="button"
             class="first"
             disabled={busy || !may('requeueTask')}
-            title={may('requeueTask') ? '' : 'Needs the role operator.'}
+            title={may('requeueTask') ? '' : 'Needs the role admin.'}
             onClick={putBack}
           >
             Put back
@@ -73,6 +73,16 @@ export function Task({ id }: { readonly id: string }): JSX.Element {
             <Text text={task.category} />, {task.difficulty}
             {task.tags.length > 0 && `, ${task.tags.join(', ')}`}
           </dd>
+          {task.batch !== null && (
+            <>
+              <dt>Batch</dt>
+              <dd>
+                <a href={`/batches/${encodeURIComponent(task.batch)}`} class="exact">
+                  <Text text={task.batch} />
+                </a>
+              </dd>
+            </>
+          )}
           <dt>Submitted</dt>
           <dd>
             <Time at={task.createdAt} />
