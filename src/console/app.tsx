@@ -61,7 +61,15 @@ function Head({ waiting }: { readonly waiting: number | null }): JSX.Element {
       </a>
       <nav aria-label="Main">
         {LINKS.map(([to, name]) => (
-          <a key={to} href={to} aria-current={path.value.startsWith(to === '/tasks' && path.value.startsWith('/batches') ? '/batches' : to) ? 'page' : undefined}>
+          <a
+            key={to}
+            href={to}
+            aria-current={
+              path.value.startsWith(to === '/tasks' && path.value.startsWith('/batches') ? '/batches' : to)
+                ? 'page'
+                : undefined
+            }
+          >
             {name}
             {to === '/inbox' && waiting !== null && waiting > 0 && (
               <span class="count">

@@ -5,12 +5,12 @@ import { openBrowser, openTab, signIn, type Tab, type TabOptions } from '../harn
 import { type Actor, type Door, openDoor, TOKENS } from '../http/door.js';
 
 /** A server and a browser for the tests of a suite. A tab that does what the console must not do fails its test. */
-export function openSite(agents: Parameters<typeof openDoor>[1]) {
+export function openSite(agents: Parameters<typeof openDoor>[1], config: Parameters<typeof openDoor>[2] = {}) {
   let door: Door;
   let browser: Browser;
   const tabs: Tab[] = [];
   beforeAll(async () => {
-    door = await openDoor('pglite', agents);
+    door = await openDoor('pglite', agents, config);
     browser = await openBrowser();
   });
   afterEach(async () => {

@@ -90,4 +90,3 @@ function List(): JSX.Element {
     </div>
   );
 }
-
