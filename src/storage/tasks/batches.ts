@@ -56,7 +56,7 @@ export const listBatchRows = (
     ...{ at: 'submitted_at', id: 'key', bytes: 'octet_length(key)' },
   });
 
-/** Removes batches of which no task is left, the oldest first. Gives how many went. */
+/** Removes batches without a task, the oldest first. Gives how many went. */
 export async function removeEmptyBatches(
   db: Knex,
   { tenant, limit }: { readonly tenant: string | null; readonly limit: number },
