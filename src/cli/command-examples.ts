@@ -107,6 +107,7 @@ export const COMMAND_EXAMPLES: { readonly [command: string]: readonly Example[] 
   ],
   'task import': [
     ['Import a task of Harbor', 'holdfast task import hello-world --out hello-world.yaml'],
+    ['Import a benchmark', 'holdfast task import HumanEval.jsonl.gz --out humaneval'],
     ['Use an image that is there', 'holdfast task import hello-world --image python:3.13-slim --out hello-world.yaml'],
   ],
   'task export': [

@@ -136,8 +136,8 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
   },
   'task import': {
     about:
-      'Makes a definition of a task directory of Harbor, and says what it does not say or says ' +
-      'in another way. See [tasks](tasks/harbor.md).',
+      'Makes a definition of a task directory of [Harbor](tasks/harbor.md), or a definition of each task of a ' +
+      '[benchmark](tasks/benchmarks.md). It says what did not fit. The exit code is 1 where an item of a benchmark was left out.',
   },
   'task export': {
     about: 'Writes a task as a task directory of Harbor, and says what Harbor does not know.',

@@ -5,24 +5,39 @@ import { readSettings } from '../../../config.js';
 import type { HarborBuild } from '../../../core/harbor/harbor-build.js';
 import { importHarbor } from '../../../core/harbor/harbor-import.js';
 import { DEFAULT_DOCKER_HOST } from '../../../engine/containers/open-containers.js';
-import { misuse } from '../../options.js';
-import { plain, print } from '../../print.js';
+import { json, misuse } from '../../options.js';
+import { print } from '../../print.js';
 import { definitionText } from './definition-text.js';
+import { BENCHMARKS, benchmarkAt, importBenchmark, tell, writeImported } from './import-benchmark.js';
 import { readHarborFolder } from './read-folder.js';
 
 const options = z.object({
   out: z.string().optional(),
   image: z.string().optional(),
+  format: z.enum(['harbor', ...BENCHMARKS]).optional(),
+  json,
   build: z.boolean(),
   buildNetwork: z.enum(['none', 'open']),
 });
 
 export const taskImportCommand = (): Command =>
   new Command('import')
-    .description('Make a definition of a task directory of Harbor, and say what it does not say.')
-    .argument('<directory>', 'with task.toml, instruction.md, environment/ and tests/test.sh')
-    .option('--out <file>', 'a file that is not there yet; without it the definition is printed')
-    .option('--image <image>', 'an image to begin with, instead of building `environment/Dockerfile`')
+    .description('Make definitions of tasks of another format, and say what did not fit.')
+    .argument('<place>', 'a directory of Harbor, a file of JSON lines, an exercise, or a directory of exercises')
+    .addOption(
+      new Option('--format <format>', 'what the place holds; without it the content says so').choices([
+        'harbor',
+        ...BENCHMARKS,
+      ]),
+    )
+    .option(
+      '--out <file>',
+      'a file that is not there yet, of a benchmark a directory; without it the definition or the report is printed',
+    )
+    .option(
+      '--image <image>',
+      'an image to begin with, instead of building `environment/Dockerfile`; of a benchmark that of each task, where `{id}` is its id',
+    )
     .option('--no-build', 'leaves the image to a later import; the definition names it')
     .addOption(
       new Option(
@@ -33,8 +48,13 @@ export const taskImportCommand = (): Command =>
         .choices(['none', 'open'])
         .default('none'),
     )
+    .addOption(new Option('--json', 'print the report of a benchmark as JSON'))
     .action(async (directory: string, raw: unknown) => {
-      const { out, image, build: isBuilt, buildNetwork } = options.parse(raw);
+      const { out, image, build: isBuilt, buildNetwork, format, json: asJson } = options.parse(raw);
+      const found = format ?? benchmarkAt(directory) ?? 'harbor';
+      if (found !== 'harbor')
+        return writeImported(importBenchmark(found, directory, { image: image ?? null }), out, asJson);
+      if (asJson) throw misuse('--json is for benchmarks: a directory of Harbor gives a definition in YAML.');
       const { task, notes, build } = importHarbor(readHarborFolder(directory), image ?? null);
       for (const note of notes) tell('note', note);
       if (build !== null && isBuilt) await buildNow(build, buildNetwork);
@@ -49,8 +69,6 @@ export const taskImportCommand = (): Command =>
       }
       print(`written to ${out}`);
     });
-
-const tell = (what: string, text: string): void => void process.stderr.write(`${what}  ${plain(text)}\n`);
 
 async function buildNow(build: HarborBuild, network: 'none' | 'open'): Promise<void> {
   const { dockerHost } = readSettings();

@@ -1,0 +1,111 @@
+import { slugOf } from '../../harbor/harbor-config.js';
+import { isObject, type JsonObject } from '../../json.js';
+import type { TaskInput } from '../task-definition.js';
+import { literally } from '../task-texts.js';
+import { GRADE_PROGRAM } from './grade-program.js';
+import {
+  type BenchmarkLine,
+  Importing,
+  type ImportOptions,
+  type ImportReport,
+  NotFitting,
+  neededText,
+  noteUnread,
+  objectsIn,
+  textIn,
+} from './imported.js';
+
+/** Issues of repositories, as SWE-bench has them: an image with the repository, a patch of the tests, and names of tests. */
+
+const READ = new Set([
+  ...['instance_id', 'repo', 'base_commit', 'problem_statement', 'patch', 'test_patch'],
+  ...['FAIL_TO_PASS', 'PASS_TO_PASS', 'version', 'created_at', 'image_name', 'docker_image', 'difficulty'],
+]);
+const WORKDIR = '/testbed';
+
+export const isSweBench = (value: JsonObject): boolean =>
+  textIn(value, 'instance_id') !== null && textIn(value, 'test_patch') !== null;
+
+export function importSweBench(lines: readonly BenchmarkLine[], { image }: ImportOptions): ImportReport {
+  const importing = new Importing();
+  for (const [line, value] of objectsIn(lines, importing))
+    importing.take(textIn(value, 'instance_id') ?? line, (note) => taskOf(value, image, note));
+  return importing.report();
+}
+
+function taskOf(value: JsonObject, image: string | null, note: (text: string) => void): TaskInput {
+  const id = neededText(value, 'instance_id');
+  const testPatch = neededText(value, 'test_patch');
+  const mustPass = testsIn(value, 'FAIL_TO_PASS');
+  const mayNotBreak = testsIn(value, 'PASS_TO_PASS');
+  if (mustPass.length === 0) throw new NotFitting('its field FAIL_TO_PASS names no test');
+  const odd = [...mustPass, ...mayNotBreak].find((name) => !/^[^\s:]+\.py::/.test(name));
+  if (odd !== undefined)
+    throw new NotFitting(`its tests are not named as pytest names them (path::test): ${odd.slice(0, 80)}`);
+  const patch = textIn(value, 'patch');
+  noteUnread(value, READ, note);
+  if (patch === null) note('patch: not there, so that the task has no reference solution');
+  const named = textIn(value, 'image_name') ?? textIn(value, 'docker_image');
+  if (image === null && named === null) note('image: named as the images of SWE-bench are; pull it before');
+  const files = { 'test.patch': literally(testPatch), 'grade.py': literally(GRADE_PROGRAM) };
+  return {
+    ...{ name: slugOf(id), version: '1.0.0', category: 'issue', difficulty: difficultyIn(value, note) },
+    tags: ['python', 'swe-bench'],
+    instruction: literally(
+      `The repository ${neededText(value, 'repo')} is in ${WORKDIR}. Resolve this issue by a change of its files. Do not change the tests.\n\n${neededText(value, 'problem_statement')}\n`,
+    ),
+    environment: { image: image?.split('{id}').join(id) ?? named ?? imageOf(id), workdir: WORKDIR },
+    verification: {
+      files: {
+        ...files,
+        'expected.json': literally(JSON.stringify({ base: neededText(value, 'base_commit'), mustPass, mayNotBreak })),
+      },
+      tests: [{ name: 'tests of the issue', command: ['python3', '-P', '/tmp/tests/grade.py'], timeoutSeconds: 3600 }],
+      timeoutSeconds: 3900,
+    },
+    ...(patch === null
+      ? {}
+      : {
+          solution: {
+            script: 'git apply --whitespace=nowarn .solution/patch && rm -r .solution',
+            files: { '.solution/patch': literally(patch) },
+          },
+        }),
+    metadata: { source: { format: 'swe-bench', instance: id, repo: neededText(value, 'repo') } },
+  };
+}
+
+/** The public name of the image of an instance. */
+const imageOf = (id: string): string =>
+  `swebench/sweb.eval.x86_64.${id.toLowerCase().split('__').join('_1776_')}:latest`;
+
+/** A list, or its JSON as a text. */
+function testsIn(value: JsonObject, key: string): readonly string[] {
+  const given = value[key];
+  const list: unknown = typeof given === 'string' ? jsonOf(given) : given;
+  if (!Array.isArray(list) || !list.every((one) => typeof one === 'string'))
+    throw new NotFitting(`its field ${key} is no list of names`);
+  return list;
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? null : value;
+  } catch {
+    return null;
+  }
+}
+
+const DIFFICULTIES: Readonly<Record<string, TaskInput['difficulty']>> = {
+  '<15 min fix': 'easy',
+  '15 min - 1 hour': 'medium',
+  '1-4 hours': 'hard',
+  '>4 hours': 'expert',
+};
+
+function difficultyIn(value: JsonObject, note: (text: string) => void): TaskInput['difficulty'] {
+  const known = DIFFICULTIES[textIn(value, 'difficulty') ?? ''];
+  if (known === undefined) note('difficulty: not said; hard here');
+  return known ?? 'hard';
+}
