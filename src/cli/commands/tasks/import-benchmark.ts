@@ -1,11 +1,11 @@
 import { existsSync, lstatSync, readdirSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { gunzipSync } from 'node:zlib';
+import { EXERCISE_CONFIG, type Exercise, importExercism } from '../../../core/harbor/benchmarks/exercism.js';
+import { importHumanEval, isHumanEval } from '../../../core/harbor/benchmarks/human-eval.js';
+import type { BenchmarkLine, ImportOptions, ImportReport } from '../../../core/harbor/benchmarks/imported.js';
+import { importSweBench, isSweBench } from '../../../core/harbor/benchmarks/swe-bench.js';
 import { isObject, type JsonObject } from '../../../core/json.js';
-import { EXERCISE_CONFIG, type Exercise, importExercism } from '../../../core/tasks/benchmarks/exercism.js';
-import { importHumanEval, isHumanEval } from '../../../core/tasks/benchmarks/human-eval.js';
-import type { BenchmarkLine, ImportOptions, ImportReport } from '../../../core/tasks/benchmarks/imported.js';
-import { importSweBench, isSweBench } from '../../../core/tasks/benchmarks/swe-bench.js';
 import { taskHashOf } from '../../../core/tasks/task-definition.js';
 import { fileOf } from '../../../core/tasks/task-file.js';
 import { misuse } from '../../options.js';

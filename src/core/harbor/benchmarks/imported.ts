@@ -1,6 +1,6 @@
 import { HoldfastError } from '../../errors/errors.js';
 import { isObject, type JsonObject } from '../../json.js';
-import { parseTask, type TaskDefinition, type TaskInput } from '../task-definition.js';
+import { parseTask, type TaskDefinition, type TaskInput } from '../../tasks/task-definition.js';
 
 /** What becomes of the items of a benchmark that others made. */
 
@@ -44,11 +44,11 @@ export class Importing {
       }
     } catch (error) {
       if (!(error instanceof NotFitting || error instanceof HoldfastError)) throw error;
-      this.leave(item, error.message);
+      this.refuse(item, error.message);
     }
   }
 
-  leave(item: string, why: string): void {
+  refuse(item: string, why: string): void {
     this.#left.push({ item, why });
   }
 
@@ -68,7 +68,7 @@ export interface BenchmarkLine {
 export function objectsIn(lines: readonly BenchmarkLine[], importing: Importing): readonly [string, JsonObject][] {
   return lines.flatMap(({ line, value }): [string, JsonObject][] => {
     if (isObject(value)) return [[`line ${line}`, value as JsonObject]];
-    importing.leave(`line ${line}`, 'it is no JSON object');
+    importing.refuse(`line ${line}`, 'it is no JSON object');
     return [];
   });
 }

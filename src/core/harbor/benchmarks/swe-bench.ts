@@ -1,7 +1,7 @@
-import { slugOf } from '../../harbor/harbor-config.js';
 import { isObject, type JsonObject } from '../../json.js';
-import type { TaskInput } from '../task-definition.js';
-import { literally } from '../task-texts.js';
+import type { TaskInput } from '../../tasks/task-definition.js';
+import { literally } from '../../tasks/task-texts.js';
+import { slugOf } from '../harbor-config.js';
 import { GRADE_PROGRAM } from './grade-program.js';
 import {
   type BenchmarkLine,

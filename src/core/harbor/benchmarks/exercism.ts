@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { slugOf } from '../../harbor/harbor-config.js';
-import type { TaskInput } from '../task-definition.js';
-import type { TaskFile, TaskFiles } from '../task-file.js';
-import { literally } from '../task-texts.js';
+import type { TaskInput } from '../../tasks/task-definition.js';
+import type { TaskFile, TaskFiles } from '../../tasks/task-file.js';
+import { literally } from '../../tasks/task-texts.js';
+import { slugOf } from '../harbor-config.js';
 import { Importing, type ImportOptions, type ImportReport, NotFitting } from './imported.js';
 
 /** Exercises as Exercism's tracks have them: a directory with `.meta/config.json`, instructions, a stub and tests. */
