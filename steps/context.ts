@@ -7,6 +7,7 @@ import type { McpDefinition } from '../src/core/tools/mcp.js';
 import type { Meter } from '../src/metrics/meter.js';
 import type { PriceBook } from '../src/models/budgets/price-book.js';
 import type { ObjectStore } from '../src/object-store/object-store.js';
+import type { Execution } from '../src/storage/dbos/executions.js';
 import type { RunRow } from '../src/storage/runs/run-row.js';
 import type { McpConnections } from '../src/tools/mcp/mcp-connections.js';
 import { withDatabaseRetry } from './database-retry.js';
@@ -64,6 +65,8 @@ export interface StepContext {
     readonly confirm: () => Promise<boolean>;
     readonly covers: (provenAt: number) => boolean;
   };
+  /** The execution of a segment that asks; null: none does, or its library keeps no owner of a workflow. */
+  readonly execution: () => Execution | null;
   readonly now: () => number;
   readonly newId: () => string;
   /** Milliseconds until an approval expires where a tool does not say; null: never. */

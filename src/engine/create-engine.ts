@@ -26,7 +26,7 @@ import { once } from './concurrency/concurrency-limits.js';
 import { whenDatabaseAnswers } from './concurrency/database-wait.js';
 import { EngineWatch } from './containers/engine-watch.js';
 import { openContainers } from './containers/open-containers.js';
-import { shortenCheckpoints } from './dbos/checkpoint-hook.js';
+import { currentExecution, shortenCheckpoints } from './dbos/checkpoint-hook.js';
 import { hookDequeue } from './dbos/dequeue-hook.js';
 import { limitHere, listenNow, wakeDispatcher } from './dbos/dispatcher-hook.js';
 import { launchDbos, shutDbosDown, takeProcess } from './dbos/launch-dbos.js';
@@ -149,6 +149,7 @@ async function launch(
     queue: segmentQueue(theClient, { waker, self, limited }),
     worker: { id, epoch },
     lease,
+    execution: currentExecution,
     now: clock.now,
     newId: randomUUID,
     approvalTimeoutMs,

@@ -14,13 +14,13 @@ import { insertTimer } from '../../src/storage/interruptions/timers.js';
 import { appendEvents, extendLog } from '../../src/storage/log/events.js';
 import { readHead } from '../../src/storage/log/read-events.js';
 import type { LogTail } from '../../src/storage/log/write-events.js';
-import { lockFamily } from '../../src/storage/runs/families.js';
+import { lockFamilyFor } from '../../src/storage/runs/families.js';
 import { inputOf, type RunRow } from '../../src/storage/runs/run-row.js';
 import { updateRun } from '../../src/storage/runs/runs.js';
 import { insertSnapshot } from '../../src/storage/runs/snapshots.js';
 import { insertReward } from '../../src/storage/tasks/rewards.js';
 import { endFamily, settleEndedChildren } from '../agents/family.js';
-import { isoNow, type StepContext } from '../context.js';
+import { isoNow, LostExecutionError, type StepContext } from '../context.js';
 import { transact } from '../database-retry.js';
 import { lockEventsOf, settleWhatIsThere } from '../interruptions/settle.js';
 import { resumeDecided } from '../interruptions/settle-and-resume.js';
@@ -49,12 +49,14 @@ type Change = Partial<RunRow>;
 
 /**
  * Ends a segment in one transaction: events, counters, snapshot, interruptions, status and the next segment, all or none.
- * It compares the run's segment number under the row lock, so that executing it again after the commit changes nothing.
+ * It compares the run's segment number under the row lock, so that executing it again after the commit changes nothing. Throws
+ * `LostExecutionError`, and writes nothing, when another execution has taken the segment over.
  */
 export async function endSegment(ctx: StepContext, end: SegmentEnd): Promise<{ readonly replayed: boolean }> {
   const replayed = await transact(ctx, async (trx) => {
     if (end.ending.type === 'paused') await lockEventsOf(trx, end.tenant, end.ending.waits);
-    const run = await lockFamily(trx, end.runId);
+    const run = await lockFamilyFor(trx, end.runId, ctx.execution());
+    if (run === 'lost') throw new LostExecutionError(end.runId);
     if (run === undefined || run.segment !== end.segment || isOver(run.status)) return true;
     const ending = applyCancellation(run, end.ending);
     const step = await OUTCOMES[ending.type](ctx, trx, { ...end, ending } as never, run);

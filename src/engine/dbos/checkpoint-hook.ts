@@ -9,6 +9,7 @@ import { withDbRetry } from '@dbos-inc/dbos-sdk/internal/system_database';
 import { z } from 'zod';
 import { currentSegment } from '../../../workflows/segment-context.js';
 import { readHistory, readStatus, type StepResult, saveOutput } from '../../storage/dbos/checkpoints.js';
+import type { Execution } from '../../storage/dbos/executions.js';
 import { StepGroup } from '../../storage/dbos/step-group.js';
 import { elapsedMs } from '../concurrency/repeated-work.js';
 
@@ -29,6 +30,13 @@ const shape = z.object({
   recordOperationResult: z.instanceof(Function),
   recordWorkflowOutput: z.instanceof(Function),
 });
+
+/** The execution of a workflow that the code at work belongs to; null: it belongs to none, or this DBOS keeps no owner. */
+export function currentExecution(): Execution | null {
+  const workflowId = getCurrentContextStore()?.workflowId;
+  const owner = workflowId === undefined ? undefined : currentOwnerXid(workflowId);
+  return workflowId === undefined || owner === undefined ? null : { workflowId, owner };
+}
 
 /** What an execution knows of its workflow. No one else adds to it: the one that takes the workflow over takes its token, too. */
 interface Known {

@@ -90,6 +90,7 @@ function replayPlace(agents: ReadonlyMap<string, RegisteredAgent>, lists: McpLis
     queue: { enqueue: nothing, withdraw: nothing, remove: nothing, wake: () => undefined },
     worker: { id: 'replay', epoch: 0 },
     lease: { isHeld: async () => true, confirm: async () => true, covers: () => true },
+    execution: () => null,
     ...{ now: () => 0, newId: () => 'replay', changed: () => undefined, stepsKeepOutcomes: () => false },
     ...{ prices: { priceOf: () => null }, budgets: { onExhausted: 'fail', outputTokens: 1 }, approvalTimeoutMs: null },
     ...{ mcp: new NoConnections(), mcpLists: lists, exportDir: '', buckets: null, environments: null },

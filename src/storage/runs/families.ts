@@ -2,6 +2,7 @@ import type { Knex } from 'knex';
 import { OVER, type RunStatus, type Usage } from '../../core/runs/run.js';
 import type { Rows } from '../database/columns.js';
 import { inOneFlight } from '../database/transactions.js';
+import { type Execution, heldBy } from '../dbos/executions.js';
 import { runColumns } from './run-columns.js';
 import { ancestorsOf, type RunRow } from './run-row.js';
 import { runs } from './runs.js';
@@ -11,11 +12,26 @@ import { runs } from './runs.js';
  * grows with every run above, and never changes.
  */
 export async function lockFamily(trx: Knex.Transaction, id: string): Promise<RunRow | undefined> {
+  const [, [run]] = await inOneFlight<[object, RunRow]>(trx, familyOf(trx, id));
+  return run;
+}
+
+/** The same for an execution of a segment. `lost`: another one has taken the segment over, and this one may write nothing of the run. */
+export async function lockFamilyFor(
+  trx: Knex.Transaction,
+  id: string,
+  execution: Execution | null,
+): Promise<RunRow | undefined | 'lost'> {
+  if (execution === null) return lockFamily(trx, id);
+  const statements = [...familyOf(trx, id), heldBy(trx, execution)] as const;
+  const [, [run], held] = await inOneFlight<[object, RunRow, object]>(trx, statements);
+  return held.length === 0 ? 'lost' : run;
+}
+
+function familyOf(trx: Knex.Transaction, id: string) {
   const above = 'id in (select json_array_elements_text(ancestors::json) from holdfast.runs where id = ?)';
   const ancestors = runs(trx).whereRaw(above, [id]).orderByRaw('length(ancestors)').forNoKeyUpdate().select('id');
-  const row = runs(trx).where({ id }).forNoKeyUpdate().select(runColumns(trx));
-  const [, [run]] = await inOneFlight<[object, RunRow]>(trx, [ancestors, row]);
-  return run;
+  return [ancestors, runs(trx).where({ id }).forNoKeyUpdate().select(runColumns(trx))] as const;
 }
 
 /**

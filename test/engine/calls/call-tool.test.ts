@@ -52,6 +52,7 @@ describeEachDatabase('one call', (kind) => {
       queue: { enqueue: async () => {}, withdraw: async () => {}, remove: async () => true, wake: nothing },
       ...{ now: Date.now, newId: () => 'x', approvalTimeoutMs: null, changed: nothing, mcp: new McpConnections() },
       mcpLists: storedLists(database.knex),
+      execution: () => null,
       ...{ exportDir: '', buckets: null, stepsKeepOutcomes: () => false, readSecrets: async () => [] },
       crashLimit: 5,
       prices: { priceOf: () => null },
