@@ -30,10 +30,11 @@ export const plans: Scenario = {
           nodes: {
             put: { type: 'tool', tool: 'put', arguments: { n: 1 } },
             pay: { type: 'tool', tool: 'pay', arguments: { n: 2 } },
-            wait: { type: 'wait', seconds: 0.2, after: ['put'] },
             text: { type: 'agent', agent: 'writer', input: { $from: '/nodes/pay/done' } },
             wire: { type: 'tool', tool: 'wire', after: ['text'], arguments: { n: 3 } },
-            transfer: { type: 'tool', tool: 'transfer', after: ['wire', 'wait'], arguments: { n: 4 } },
+            // Beside another node the timer would end now before it, now after it: no two logs would be the same.
+            wait: { type: 'wait', seconds: 0.2, after: ['wire'] },
+            transfer: { type: 'tool', tool: 'transfer', after: ['wait'], arguments: { n: 4 } },
           },
         },
       }),

@@ -12,7 +12,7 @@ import { ownVersion } from './own-version.js';
 
 /** What people allowed in one attempt of a task does not hold in the next one, whether it goes on or begins again. */
 
-const LONG = { timeout: 120_000 };
+const LONG = { timeout: 300_000 };
 
 let did: string[] = [];
 const pay = defineTool({

@@ -59,9 +59,10 @@ sweep() {
   facts $$
   mine=$since mask= rest=$id
   while [ -n "$rest" ]; do mask="$mask?" rest=\${rest#?}; done
-  round=0
+  round=0 killed=
   while [ $round -lt 100 ]; do
-    round=$((round + 1)) found= killed=
+    round=$((round + 1)) found=
+    [ $round -ne 50 ] || killed=
     for process in /proc/[0-9]*; do
       process=\${process#/proc/}
       left "$process"
