@@ -2,7 +2,6 @@ import type { Knex } from 'knex';
 import { OVER, type RunStatus, type Usage } from '../../core/runs/run.js';
 import type { Rows } from '../database/columns.js';
 import { inOneFlight } from '../database/transactions.js';
-import { type Execution, heldBy } from '../dbos/executions.js';
 import { runColumns } from './run-columns.js';
 import { ancestorsOf, type RunRow } from './run-row.js';
 import { runs } from './runs.js';
@@ -16,19 +15,8 @@ export async function lockFamily(trx: Knex.Transaction, id: string): Promise<Run
   return run;
 }
 
-/** The same for an execution of a segment. `lost`: another one has taken the segment over, and this one may write nothing of the run. */
-export async function lockFamilyFor(
-  trx: Knex.Transaction,
-  id: string,
-  execution: Execution | null,
-): Promise<RunRow | undefined | 'lost'> {
-  if (execution === null) return lockFamily(trx, id);
-  const statements = [...familyOf(trx, id), heldBy(trx, execution)] as const;
-  const [, [run], held] = await inOneFlight<[object, RunRow, object]>(trx, statements);
-  return held.length === 0 ? 'lost' : run;
-}
-
-function familyOf(trx: Knex.Transaction, id: string) {
+/** The statements of `lockFamily`. */
+export function familyOf(trx: Knex.Transaction, id: string) {
   const above = 'id in (select json_array_elements_text(ancestors::json) from holdfast.runs where id = ?)';
   const ancestors = runs(trx).whereRaw(above, [id]).orderByRaw('length(ancestors)').forNoKeyUpdate().select('id');
   return [ancestors, runs(trx).where({ id }).forNoKeyUpdate().select(runColumns(trx))] as const;
