@@ -105,6 +105,10 @@ export const COMMAND_EXAMPLES: { readonly [command: string]: readonly Example[] 
     ['Check a folder', 'holdfast task check sort-lines'],
     ['Check a definition, for a program', 'holdfast task check sort-lines/task.yaml --json'],
   ],
+  'task validate': [
+    ['Validate a folder', 'holdfast task validate sort-lines'],
+    ['Find flaky tests of a benchmark', 'holdfast task validate humaneval/*.yaml --repeat 5 --at-once 8'],
+  ],
   'task import': [
     ['Import a task of Harbor', 'holdfast task import hello-world --out hello-world.yaml'],
     ['Import a benchmark', 'holdfast task import HumanEval.jsonl.gz --out humaneval'],

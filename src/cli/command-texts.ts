@@ -134,6 +134,11 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
       'definition file (YAML or JSON), a directory with a `task.yaml` or one of Harbor, or the ' +
       'name of a task that ships. Nothing is asked of a server.',
   },
+  'task validate': {
+    about:
+      '[Tries tasks](tasks/validate.md) in containers: with their reference solution, and with nothing. Says of each whether ' +
+      'it is right, and which test is flaky. The exit code is 1 unless all are right. No server and no model takes part.',
+  },
   'task import': {
     about:
       'Makes a definition of a task directory of [Harbor](tasks/harbor.md), or a definition of each task of a ' +

@@ -13,6 +13,7 @@ import {
 } from './task-registry.js';
 import { taskRequeueCommand } from './task-requeue.js';
 import { taskRunCommand, taskSubmitCommand } from './task-submit.js';
+import { taskValidateCommand } from './task-validate.js';
 
 /** Commands on tasks: on files of this machine, and on what a server has. */
 export const taskCommand = (): Command =>
@@ -21,6 +22,7 @@ export const taskCommand = (): Command =>
     .helpCommand(false)
     .addCommand(taskNewCommand())
     .addCommand(taskCheckCommand())
+    .addCommand(taskValidateCommand())
     .addCommand(taskImportCommand())
     .addCommand(taskExportCommand())
     .addCommand(taskSubmitCommand())
