@@ -42,6 +42,7 @@ export { createEngine } from './engine/create-engine.js';
 export type { Engine } from './engine/engine.js';
 export type { EngineConfig } from './engine/engine-config.js';
 export { definePlan, type PlanDeclaration } from './engine/plans/define-plan.js';
+export { type PlanProposals, type ProposalsDeclaration, planProposals } from './engine/plans/plan-proposals.js';
 export { secret } from './engine/secrets/secret.js';
 export { consumeResult, type RunAgentOptions, runAgent } from './engine/standalone/run-agent.js';
 export type { RunStateBackend } from './engine/standalone/run-state-store.js';

@@ -18,7 +18,7 @@ import { type LoadedSegment, type SegmentStart, startOf } from '../steps/segment
 import { logWriter } from '../steps/segment/write-log.js';
 import type { CallSource } from './call-source.js';
 import { durableProvider } from './model-turn/durable-model.js';
-import { newLoop, type RunFacts, type SegmentContext, type StepGate } from './segment-context.js';
+import { newLoop, type RunFacts, type RunProposals, type SegmentContext, type StepGate } from './segment-context.js';
 import { SegmentLog } from './segment-log.js';
 
 /** An agent as a worker runs it. */
@@ -37,6 +37,7 @@ export interface RunnableAgent extends StartableAgent {
   readonly scaffold: RunFacts['scaffold'];
   /** Null: it has a model. */
   readonly plan: object | null;
+  readonly proposals: RunProposals | null;
 }
 
 export interface RunSegmentOptions {
@@ -77,6 +78,9 @@ export interface LoadedFacts {
 /** Whether so many workers died with the segment that it must have a process to itself. */
 export const isSuspected = ({ crashes }: BegunSegment['crashes']): boolean => crashes >= SUSPECT_AFTER;
 
+const isPlan = (agent: RunnableAgent | undefined): boolean =>
+  agent !== undefined && (agent.plan !== null || agent.proposals !== null);
+
 /** The facts of a run that stay the same while it executes. */
 export const runFacts = (options: Workplace, run: RunRow, task: RunTask | null = null): RunFacts => ({
   id: run.id,
@@ -95,7 +99,8 @@ export const runFacts = (options: Workplace, run: RunRow, task: RunTask | null =
   takesContext: (options.agents.get(run.agent)?.context ?? null) !== null,
   stateProblem: options.agents.get(run.agent)?.state?.problemOf ?? null,
   mcp: options.agents.get(run.agent)?.mcp ?? {},
-  isPlan: (options.agents.get(run.agent)?.plan ?? null) !== null,
+  isPlan: isPlan(options.agents.get(run.agent)),
+  proposals: options.agents.get(run.agent)?.proposals ?? null,
   scaffold: options.agents.get(run.agent)?.scaffold ?? null,
   environment: task?.environment ?? options.agents.get(run.agent)?.environment ?? null,
   task,
@@ -177,7 +182,12 @@ export function newSegmentContext(seed: SegmentInput): SegmentContext {
   return {
     ...{ ...seed, ...newLoop(null), chosen: null, turnsInSegment: 0, stop: null, broken: null, verified: null },
     provenAt: Number.NEGATIVE_INFINITY,
-    ...{ usage: NO_USAGE, context: new LiveContext(seed.run.agent), own: new LiveState(seed.run.stateProblem) },
+    ...{
+      usage: NO_USAGE,
+      context: new LiveContext(seed.run.agent),
+      own: new LiveState(seed.run.stateProblem),
+      approvedPlan: null,
+    },
     ...{ siblings, callSignal },
     ...{ authorizedCalls: new Map(), results: new Map(), outcomes: new Map(), waits: [], applied: new Set() },
   };

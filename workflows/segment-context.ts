@@ -11,6 +11,8 @@ import type { CallOutcome } from '../src/core/log/call-outcome.js';
 import type { Deltas } from '../src/core/log/delta.js';
 import type { EventData } from '../src/core/log/event.js';
 import type { Given } from '../src/core/log/recording.js';
+import type { CallOfPlan } from '../src/core/plans/approved-plan.js';
+import type { ApprovedPlan } from '../src/core/runs/approved-plan.js';
 import type { Ending, Wait } from '../src/core/runs/ending.js';
 import type { RunLimits, Usage } from '../src/core/runs/run.js';
 import type { LiveContext } from '../src/core/runs/run-context.js';
@@ -56,6 +58,8 @@ export interface RunFacts {
   readonly stateProblem: StateProblem | null;
   /** What the run was given, where its log was read. */
   readonly given?: Given;
+  /** The plans that its runs bring with them; null: they bring none. */
+  readonly proposals: RunProposals | null;
   /** Whether it follows a plan, which reads how a call ended and decides what comes of a failure. */
   readonly isPlan: boolean;
   /** What the agent says of MCP servers, by the name of the server in capabilities. */
@@ -68,6 +72,12 @@ export interface RunFacts {
   readonly task: RunTask | null;
   /** What kind of task it is (`taskType` of its metadata), for routers that choose by it; null: it does not say. */
   readonly taskType: string | null;
+}
+
+/** What an approval of a plan covers. */
+export interface RunProposals {
+  /** Whether a call of a run with this input is one that was approved with its plan. */
+  approves(input: JsonValue, call: CallOfPlan): boolean;
 }
 
 /** Where the steps of a process begin. */
@@ -198,6 +208,8 @@ export interface SegmentContext extends AgentLoop {
   readonly context: LiveContext;
   /** The state of the run, which its tools read and change. */
   readonly own: LiveState;
+  /** The plan of the run that people approved before it began; null: none was. */
+  approvedPlan: ApprovedPlan | null;
   /** The interruptions of those that were applied; the next segment must apply the others. */
   readonly applied: Set<string>;
   /** When the last step was sent that this execution recorded as the owner of the run, by the clock of the lease. */

@@ -15,6 +15,7 @@ import { delegateGrants } from '../../src/core/grants/grants-narrowing.js';
 import { type JsonObject, toJson } from '../../src/core/json.js';
 import { EVENT_DATA, type EventData } from '../../src/core/log/event.js';
 import { isOver, type RunLimits } from '../../src/core/runs/run.js';
+import { approversOf } from '../../src/storage/interruptions/interruptions.js';
 import { createLog, extendLog } from '../../src/storage/log/events.js';
 import { eventIdOf, readEvent } from '../../src/storage/log/read-events.js';
 import { copySubjects } from '../../src/storage/retention/subjects.js';
@@ -52,6 +53,8 @@ export interface ChildStart {
   readonly agent: StartableAgent;
   /** The parsed arguments of the call. */
   readonly input: unknown;
+  /** Whether people approved the call itself. */
+  readonly isApproved: boolean;
 }
 
 /**
@@ -62,7 +65,9 @@ export interface ChildStart {
 export async function startChild(ctx: StepContext, start: ChildStart): Promise<StartedChild> {
   const { parent, callId, spec, agent } = start;
   const id = childRunId(parent.id, callId);
-  const { grants, missing } = delegateGrants(parent.grants, agent.grants, spec.grants);
+  const proposal = spec.proposal?.(start.input) ?? null;
+  const { grants, missing } = delegateGrants(parent.grants, agent.grants, proposal?.grants ?? spec.grants);
+  if (proposal !== null && missing.length > 0) throw notPassedOn(missing);
   const { budget } = parent.limits;
   const shared = budget && { budget: { ...budget, of: budget.of ?? parent.id } };
   const limits = { ...limitsOfChild(parent, agent.limits, spec), ...shared };
@@ -98,6 +103,9 @@ export async function startChild(ctx: StepContext, start: ChildStart): Promise<S
       ...{ agent: name, agentVersion: version, agentHash: definitionHash, input, metadata: {} },
       ...{ grants: grantsToJson(grants), policyVersion: grants.policyVersion, limits, pinned },
       ...(agent.state && { state: agent.state.initial }),
+      ...(proposal !== null && start.isApproved
+        ? { approvedPlan: { runId: id, digest: proposal.digest, by: await approversOf(trx, parent.id, callId) } }
+        : {}),
       requestedBy: [...(await requestersOf(trx, parent.id))],
       parent: { runId: parent.id, callId, eventId, notGranted: [...missing] },
     };
@@ -111,6 +119,12 @@ export async function startChild(ctx: StepContext, start: ChildStart): Promise<S
   ctx.queue.wake();
   return started;
 }
+
+const notPassedOn = (missing: readonly string[]): HoldfastError =>
+  new HoldfastError(
+    'plan_not_granted',
+    `The plan needs what this run may not pass on (delegate): ${missing.slice(0, 20).join(', ')}.`,
+  );
 
 async function createdEventOf(trx: Knex.Transaction, id: string): Promise<EventData<'run.created'> | null> {
   const first = await readEvent(trx, id, 1);

@@ -3,6 +3,8 @@ import { HoldfastError } from '../../src/core/errors/errors.js';
 import { checksOf, strictest } from '../../src/core/grants/capability.js';
 import { type Standing, standingFor } from '../../src/core/interruptions/standing.js';
 import { type JsonObject, type JsonValue, plainText, toJson } from '../../src/core/json.js';
+import type { EventData } from '../../src/core/log/event.js';
+import type { CallOfPlan } from '../../src/core/plans/approved-plan.js';
 import { approvalText, callDigest } from '../../src/core/runs/call.js';
 import type { ToolSpec } from '../../src/core/tools/tool.js';
 import { isDeclared } from '../../src/tools/define/define-tool.js';
@@ -78,9 +80,19 @@ export function authorizeCall(
   const capabilities = checks.map((check) => check.capability);
   const needs = { agent, tool: spec.name, version: spec.version, needs: capabilities };
   const held = judged === 'ask' ? standingFor(scope.source.standing(call.callId) ?? standing, needs) : null;
-  const decision = held === null ? judged : 'allow';
+  const plan =
+    judged === 'ask' && held === null
+      ? planFor(scope, { callId: call.callId, tool: spec.name, arguments: args })
+      : null;
+  const decision = held === null && plan === null ? judged : 'allow';
   const why = problem ?? rule ?? checks.find((check) => check.effect === granted)?.reason ?? 'granted';
-  const text = plainText(held === null ? why : `${held.rule.actor} approved every such call (${held.rule.id}).`);
+  const text = plainText(
+    plan === null
+      ? held === null
+        ? why
+        : `${held.rule.actor} approved every such call (${held.rule.id}).`
+      : `It was approved with the plan ${plan.digest}.`,
+  );
   const digest = callDigest({
     ...{ runId: scope.run.id, callId: call.callId, tool: spec.name, toolVersion: spec.version },
     ...{ arguments: args, policyVersion: scope.run.grants.policyVersion },
@@ -89,15 +101,26 @@ export function authorizeCall(
     ...{ callId: call.callId, tool: spec.name, toolVersion: spec.version, effect: spec.effect },
     ...{ arguments: args, digest, decision, checks, reason: text },
     ...(held === null ? {} : { standingDecision: held.rule.id }),
+    ...(plan === null ? {} : { approvedPlan: plan }),
   });
   return {
     ...{ callId: call.callId, agent, wrapped, arguments: args, argumentsText: call.arguments, input },
     ...{ digest, decision, text, reason: rule === null ? 'grant_ask' : 'tool_rule', checkedEventKey },
     refusal: refusalOf(decision, text),
-    ...{ capabilities, known: null, approved: held !== null, standing: held },
+    ...{ capabilities, known: null, approved: held !== null || plan !== null, standing: held },
     ...{ repeatApprovedBy: null, allowedElsewhere: null, waitDecision: null, agentState: null },
   };
 }
+
+/** The approved plan that covers a call; null: there is none. What was judged before stays as it was. */
+function planFor({ source, run, approvedPlan }: SegmentContext, call: CallOfPlan): PlanOfCheck | null {
+  const recorded = source.checked(call.callId);
+  if (recorded !== undefined) return recorded.approvedPlan ?? null;
+  if (approvedPlan === null || run.proposals?.approves(run.input, call) !== true) return null;
+  return { digest: approvedPlan.digest, by: approvedPlan.by };
+}
+
+type PlanOfCheck = NonNullable<EventData<'call.checked'>['approvedPlan']>;
 
 const refusalOf = (decision: AuthorizedCall['decision'], text: string): AuthorizedCall['refusal'] => {
   if (decision === 'invalid') return { why: 'invalid_arguments', message: text };

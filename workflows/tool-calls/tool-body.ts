@@ -58,7 +58,9 @@ export function subAgentBody(scope: SegmentContext, authorized: AuthorizedCall):
     // The child names the event of its parent that it follows from.
     await scope.log.flush();
     const { callId, checkedEventKey: causeKey, input } = authorized;
-    const started = await startChild(scope.ctx, { parent, callId, causeKey, spec, agent, input });
+    // A decision that stands is of no plan.
+    const isApproved = authorized.approved && authorized.standing === null;
+    const started = await startChild(scope.ctx, { parent, callId, causeKey, spec, agent, input, isApproved });
     return waitForChild(started.childRunId, toJson(started));
   };
 }

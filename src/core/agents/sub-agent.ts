@@ -10,6 +10,8 @@ export interface SubAgentSpec {
   readonly agent: string;
   /** What the child asks for; undefined: all that its agent holds. */
   readonly grants: readonly GrantInput[] | undefined;
+  /** What a call proposes that runs a plan: the digest of the plan, and what the child holds of it. Absent: it runs an agent. */
+  readonly proposal?: (input: unknown) => { readonly digest: string; readonly grants: readonly GrantInput[] };
   readonly maxTurns: number | undefined;
   readonly maxTotalTokens: number | undefined;
   readonly maxDurationMs: number | undefined;

@@ -100,6 +100,7 @@ export function allowedIn(events: readonly EventDraft[]): ReadonlyMap<string, re
     if (kind === 'standing_decision.made') actorsOf.set(data.id, data.actor);
     if (kind === 'call.checked' && data.standingDecision !== undefined)
       add(data.callId, actorsOf.get(data.standingDecision) ?? data.standingDecision);
+    if (kind === 'call.checked') for (const actor of data.approvedPlan?.by ?? []) add(data.callId, actor);
   }
   return allowed;
 }

@@ -10,22 +10,16 @@ import { always, argumentEdit, interruptionReason } from '../interruptions/inter
 import { waitSpec } from '../interruptions/wait.js';
 import { jsonObject, jsonValue } from '../json.js';
 import { route } from '../routing/route.js';
+import { approvedPlan } from '../runs/approved-plan.js';
 import { errorView, runLimits, usage } from '../runs/run.js';
 import { contextChange } from '../runs/run-context.js';
 import { taskVerified } from '../tasks/task-reward.js';
 import { CALL_EFFECTS, callOutcome } from './call-outcome.js';
+import { keptState, requestTerms } from './event-fields.js';
 
 const turn = z.int().min(1);
 const callId = z.string();
 const tool = z.string();
-
-/** Digests of what a provider is sent beside instructions and items; a part that says nothing is left out. */
-const requestTerms = z.object({
-  tools: z.string().describe('Of tools and handoffs: names, descriptions and schemas.').exactOptional(),
-  settings: z.string().describe('Of the model settings.').exactOptional(),
-  output: z.string().describe('Of the schema of the answer, where it is not text.').exactOptional(),
-  prompt: z.string().describe('Of a prompt or conversation that the provider keeps.').exactOptional(),
-});
 
 /** What one capability check said, and by which rule. */
 export const capabilityCheck = z.object({
@@ -35,11 +29,6 @@ export const capabilityCheck = z.object({
   reason: z.string(),
 });
 export type CapabilityCheck = z.infer<typeof capabilityCheck>;
-
-const keptState = z
-  .string()
-  .exactOptional()
-  .describe('SHA-256 of the stored state that the next segment resumes from. Absent in logs of older builds.');
 
 const endContext = contextChange
   .exactOptional()
@@ -57,6 +46,11 @@ const DATA = {
     metadata: jsonObject.describe('Metadata of the request.'),
     context: jsonObject.exactOptional().describe('The [context](agents/context.md) that the run was given, if any.'),
     state: jsonObject.exactOptional().describe('The first [state](agents/state.md), if its agent declares one.'),
+    approvedPlan: approvedPlan
+      .exactOptional()
+      .describe(
+        'Only of a run of a [plan that an agent proposed](agents/proposed-plans.md), if people approved it: `{runId, digest, by}`.',
+      ),
     requestedBy: z
       .array(z.string())
       .exactOptional()
@@ -206,6 +200,12 @@ const DATA = {
       .string()
       .exactOptional()
       .describe('Id of the standing decision that approves the call; absent without one.'),
+    approvedPlan: approvedPlan
+      .omit({ runId: true })
+      .exactOptional()
+      .describe(
+        'The [approved plan](agents/proposed-plans.md) that the call is of, as `{digest, by}`, if it needs an approval.',
+      ),
   }),
   'call.started': z.object({
     callId: callId.describe('Call.'),

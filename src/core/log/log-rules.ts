@@ -9,6 +9,8 @@ export interface LogMemory {
   /** Whether it knows the log from its first event. Else nothing is said of what may have been before. */
   readonly whole: boolean;
   policyVersion: string | null;
+  /** Digest of the plan that was approved before the run began; null: none was. */
+  approvedPlan: string | null;
   /** The highest number of a segment; null: none has begun. */
   segment: number | null;
   /** The turn that a model was asked last and has not answered. */
@@ -26,7 +28,7 @@ export interface LogMemory {
 
 /** The memory of a log that is read from its beginning, or (`state`) from somewhere within. */
 export const memoryOf = (runId: string, state: RunState | null): LogMemory => ({
-  ...{ runId, whole: state === null, policyVersion: null, asked: null },
+  ...{ runId, whole: state === null, policyVersion: null, approvedPlan: null, asked: null },
   segment: state === null || (state.status === 'queued' && state.turns === 0) ? null : state.segment,
   ...{ checks: new Map(), ended: new Set(), approved: new Set(), requested: new Map() },
   ...{ decided: new Set(), standing: new Set(), children: new Set() },
@@ -96,7 +98,8 @@ const hasBegun = (before: RunState, callId: string): boolean =>
 const notBegun = (callId: string): Fault => fault('call_intent', `the call ${callId} has not started`);
 
 function checkedCall(memory: LogMemory, data: EventData<'call.checked'>): Fault | null {
-  const { callId, tool, toolVersion, arguments: args, digest, decision, checks, standingDecision: stands } = data;
+  const { callId, tool, toolVersion, arguments: args, digest, decision, checks } = data;
+  const { standingDecision: stands, approvedPlan: plan } = data;
   if (memory.ended.has(callId)) return fault('call_once', `the call ${callId} was over before`);
   const { runId, policyVersion } = memory;
   if (
@@ -105,10 +108,16 @@ function checkedCall(memory: LogMemory, data: EventData<'call.checked'>): Fault 
   )
     return fault('call_digest', `the digest of the call ${callId} is that of another call`);
   const held = checks.find(({ effect }) => effect !== 'allow');
-  if (decision === 'allow' && held !== undefined && (stands === undefined || held.effect === 'deny'))
+  if (
+    decision === 'allow' &&
+    held !== undefined &&
+    ((stands === undefined && plan === undefined) || held.effect === 'deny')
+  )
     return fault('call_allowed', `the call ${callId} was allowed against its check of ${held.capability}`);
   if (stands !== undefined && memory.whole && !memory.standing.has(stands))
     return fault('decision_known', `the standing decision ${stands} was never made`);
+  if (plan !== undefined && memory.whole && memory.approvedPlan !== plan.digest)
+    return fault('call_allowed', `the plan ${plan.digest} was not approved for this run`);
   const begun = memory.checks.get(callId)?.begun ?? false;
   memory.checks.set(callId, { decision, digest, begun });
   return null;
@@ -204,8 +213,9 @@ function made(memory: LogMemory, { id, interruption }: EventData<'standing_decis
 }
 
 const RULES: { readonly [K in EventKind]: Rule<K> } = {
-  'run.created': (memory, { policyVersion }) => {
+  'run.created': (memory, { policyVersion, approvedPlan }) => {
     memory.policyVersion = policyVersion;
+    memory.approvedPlan = approvedPlan?.digest ?? null;
     return null;
   },
   'session.loaded': nothing,

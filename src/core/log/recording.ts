@@ -2,6 +2,7 @@ import type { StepNote } from '../agents/scaffold-step.js';
 import type { StartedChild } from '../agents/sub-agent.js';
 import { HoldfastError } from '../errors/errors.js';
 import type { JsonObject, JsonValue } from '../json.js';
+import type { ApprovedPlan } from '../runs/approved-plan.js';
 import type { ContextNote } from '../runs/run-context.js';
 import type { CallOutcome } from './call-outcome.js';
 import { EVENT_DATA, type EventData, type EventDraft, type EventKind } from './event.js';
@@ -80,11 +81,16 @@ export function draftOf(event: KeyedEvent): EventDraft {
 export interface Given {
   readonly context: JsonObject | null;
   readonly state: JsonObject | null;
+  readonly approvedPlan: ApprovedPlan | null;
 }
 
 export function givenIn([created]: readonly Pick<KeyedEvent, 'data'>[]): Given {
-  const { context = null, state = null } = EVENT_DATA['run.created'].safeParse(created?.data).data ?? {};
-  return { context, state };
+  const {
+    context = null,
+    state = null,
+    approvedPlan = null,
+  } = EVENT_DATA['run.created'].safeParse(created?.data).data ?? {};
+  return { context, state, approvedPlan };
 }
 
 /** Whether it can be read; then `draftOf` costs nothing any more. */

@@ -126,6 +126,7 @@ class PlanReader {
     const undo = undoOfNode(node, path, at);
     if (waitsToRetry(node)) this.calls.push({ ...RETRY_WAIT, path: `${path}~wait`, at: `${at}/retry` });
     if (node.type === 'ask') this.schema(node.schema, `${at}/schema`, node.choices);
+    if (node.type === 'tool') this.schema(node.bounds, `${at}/bounds`);
     const conditions = conditionsOf(node, at).flatMap(({ type, value, at: place, names }) =>
       type === 'template'
         ? this.#template(value, place, withNames(around, names))

@@ -8,6 +8,7 @@ import {
   type CompiledNode,
   type CompiledPlan,
   DEFAULT_AT_ONCE,
+  DEFAULT_MOST,
   type LoopNode,
   type MapNode,
 } from './plan.js';
@@ -40,9 +41,6 @@ export type NextTurn =
 
 /** What a node or a block has given; undefined: it has not ended. */
 type Given = { readonly output: JsonValue } | undefined;
-
-/** Items of a map, where it says nothing. */
-const DEFAULT_MOST = 100;
 
 /**
  * Says what a plan does next, from its input and what its calls gave. The same in every execution: nothing else is read. When a

@@ -26,7 +26,7 @@ export function readPlanInput({ document }: CompiledPlan, input: JsonValue): Pla
 }
 
 /** The only text of an input; null: it is a conversation. */
-function textIn(input: JsonValue): string | null {
+export function textIn(input: JsonValue): string | null {
   if (typeof input === 'string') return input;
   const [message, ...others] = Array.isArray(input) ? input : [];
   if (others.length > 0 || !isObject(message) || message['role'] !== 'user') return null;

@@ -4,6 +4,8 @@ import { type JsonObject, type JsonValue, jsonObject, jsonValue, nameText } from
 
 /** Calls of a plan that begin in one turn, where it says nothing. */
 export const DEFAULT_AT_ONCE = 50;
+/** Items of a map, where it says nothing. */
+export const DEFAULT_MOST = 100;
 /** Nodes of a plan, those inside of others too. */
 export const MOST_NODES = 2000;
 /** Items of a map, and rounds of a loop. */
@@ -34,6 +36,7 @@ const toolNode = z.strictObject({
   tool: z.string().min(1).max(64),
   arguments: jsonObject.exactOptional(),
   capabilities: z.array(z.string().max(4096)).min(1).max(100).exactOptional(),
+  bounds: jsonObject.exactOptional(),
   retry: retry.exactOptional(),
   undo: undo.exactOptional(),
 });

@@ -19,6 +19,7 @@ import { toolSpecOf } from '../../tools/define/define-tool.js';
 import { reachableAgents } from '../../tools/define/reachable-agents.js';
 import { subAgentOf } from '../../tools/define/sub-agent.js';
 import { declaredCapabilities, planOf, planWithGrants, type RegisteredPlan } from '../plans/plan-grants.js';
+import { type ProposedPlans, proposedPlansOf } from '../plans/plan-proposals.js';
 import { agentScaffold, nameOfScaffold } from './agent-scaffold.js';
 import type { AgentDeclaration, EnvironmentDeclaration, HoldfastConfig } from './define.js';
 import { assertOwnAgent } from './foreign-agent.js';
@@ -143,6 +144,8 @@ export interface RegisteredAgent {
   readonly context: z.ZodType | null;
   /** What the state of its runs is; null: they have none. */
   readonly state: DeclaredState | null;
+  /** The plans that its runs bring with them; null: they bring none. */
+  readonly proposals: ProposedPlans | null;
   readonly plainTools: PlainTools;
   readonly mcp: { readonly [server: string]: McpRules };
   /** Where commands of its runs execute; null: nowhere. */
@@ -280,6 +283,7 @@ function register(declaration: AgentDeclaration, ofEngine: HoldfastConfig): Regi
       stream,
       context,
       state,
+      proposals: proposedPlansOf(agent),
       plainTools: ofPlain,
       mcp,
       environment,
@@ -295,7 +299,10 @@ function register(declaration: AgentDeclaration, ofEngine: HoldfastConfig): Regi
       separateRequester: [declaration.separateRequester, ofEngine.separateRequester],
     },
     // A model cannot take the place of a plan.
-    forkModels: plan === null ? [...(declaration.forkModels ?? []), ...(ofEngine.forkModels ?? [])] : [],
+    forkModels:
+      plan === null && proposedPlansOf(agent) === null
+        ? [...(declaration.forkModels ?? []), ...(ofEngine.forkModels ?? [])]
+        : [],
   };
 }
 

@@ -27,10 +27,10 @@ export interface PlanDeclaration
 }
 
 /** Children may take what is left of the turns of their plan. */
-const MOST_TURNS = 10_000;
+export const MOST_TURNS = 10_000;
 
 /** What a run of a plan gives is JSON, whatever its shape. */
-const jsonOutput = () => ({
+export const jsonOutput = () => ({
   ...{ type: 'json_schema' as const, name: 'output', strict: false },
   schema: { type: 'object' as const, properties: {}, required: [], additionalProperties: true as const },
 });

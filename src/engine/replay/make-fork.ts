@@ -292,7 +292,7 @@ function pinnedOf(context: EngineContext, { source, input, onward }: Fork, to: P
   };
 }
 
-function createdEvent(run: Pinned, requestedBy: string[], { context, state }: Given): EventDraft {
+function createdEvent(run: Pinned, requestedBy: string[], { context, state, approvedPlan }: Given): EventDraft {
   const { agent, agentVersion, agentHash, input, metadata, limits, policyVersion } = run;
   const { priority, stream = null, scaffold = null, taskId = null } = run;
   const pinned = { priority, stream, scaffold, taskId, timeLeftMs: null, ancestors: [] };
@@ -308,6 +308,8 @@ function createdEvent(run: Pinned, requestedBy: string[], { context, state }: Gi
     pinned,
     ...(context && { context }),
     ...(state && { state }),
+    // It names the source, and allows nothing here.
+    ...(approvedPlan && { approvedPlan }),
   };
   return { key: 'created', parentKey: null, kind: 'run.created', data };
 }

@@ -132,6 +132,7 @@ export async function startRun(
     context: contextOfStart(agent, parsed.data.context),
   };
   agent.plan?.assertStart(planned);
+  agent.proposals?.assertStart(planned);
   const fingerprint = digestOf(toJson(parsed.data));
   const key = { tenant: caller.tenant, operation: 'start_run', key: idempotencyKey, fingerprint, runId: id };
   let row: RunRow;

@@ -12,17 +12,27 @@ import { responseEvents } from '../providers/response-events.js';
 /** Where a call says which node it is of. */
 const NODE = 'planNode';
 
+/** Reads a plan, and what it is given, from the input of a run. Throws `plan_invalid`. */
+export interface PlanReader {
+  readInput(input: JsonValue): { readonly plan: CompiledPlan; readonly input: JsonValue };
+}
+
 /**
  * A plan in the place of a model: from what its calls gave it says what is called next. It reads nothing but the request, so that a replay
  * hears the same. No tokens, no costs.
  */
 export class PlanModel implements Model {
   readonly name: string;
-  readonly plan: CompiledPlan;
+  /** Null: each run brings its own. */
+  readonly plan: CompiledPlan | null;
+  /** Reads the plan that a run brings; null: all have one. */
+  readonly proposals: PlanReader | null;
 
-  constructor(name: string, plan: CompiledPlan) {
+  constructor(name: string, plan: CompiledPlan | PlanReader) {
     this.name = name;
-    this.plan = plan;
+    const isReader = 'readInput' in plan;
+    this.plan = isReader ? null : plan;
+    this.proposals = isReader ? plan : null;
   }
 
   async getResponse(request: ModelRequest): Promise<ModelResponse> {
@@ -40,16 +50,21 @@ export class PlanModel implements Model {
 
   #nextTurn(items: readonly JsonObject[], made: readonly MadeCall[]): NextTurn {
     try {
-      const input = readPlanInput(this.plan, items.filter(isSaid));
-      if (!input.ok) {
-        const said = input.problems.map(({ pointer, detail }) => `/input${pointer}: ${detail}`).join('; ');
-        throw new HoldfastError('plan_failed', `The plan ${this.name} cannot begin: ${said}.`);
-      }
-      return nextTurn(this.plan, input.value, made);
+      const { plan, input } = this.#read(items.filter(isSaid));
+      return nextTurn(plan, input, made);
     } catch (error) {
       if (!(error instanceof HoldfastError)) throw error;
       throw new FinalModelError(error.code, error.message, { cause: error });
     }
+  }
+
+  #read(said: JsonValue): { readonly plan: CompiledPlan; readonly input: JsonValue } {
+    if (this.proposals !== null) return this.proposals.readInput(said);
+    if (this.plan === null) throw new HoldfastError('plan_failed', `${this.name} has no plan.`);
+    const input = readPlanInput(this.plan, said);
+    if (input.ok) return { plan: this.plan, input: input.value };
+    const problems = input.problems.map(({ pointer, detail }) => `/input${pointer}: ${detail}`).join('; ');
+    throw new HoldfastError('plan_failed', `The plan ${this.name} cannot begin: ${problems}.`);
   }
 }
 

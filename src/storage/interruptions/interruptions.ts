@@ -155,6 +155,17 @@ export const decisionsOf = async (db: Knex, ids: readonly string[]): Promise<Dec
     ? []
     : decisions(db).whereIn('interruption_id', ids).orderBy(['interruption_id', 'vote']).select(decisionColumns(db));
 
+/** Who approved a call, in the order in which they did. */
+export async function approversOf(db: Knex, runId: string, callId: string): Promise<string[]> {
+  const asked = interruptions(db).where({ run_id: runId, call_id: callId, kind: 'approval' }).select('id');
+  const said: Pick<DecisionRow, 'actor'>[] = await decisions(db)
+    .whereIn('interruption_id', asked)
+    .where({ verdict: 'approve' })
+    .orderBy(['interruption_id', 'vote'])
+    .select('actor');
+  return [...new Set(said.map(({ actor }) => actor))];
+}
+
 /** Settles interruptions: what they wait for any more is gone. Gives them as they are now, in any order. */
 export async function settleInterruptions(
   trx: Knex.Transaction,

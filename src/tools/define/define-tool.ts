@@ -16,7 +16,7 @@ const SPEC = Symbol.for('holdfast.tool');
 interface Declared {
   readonly [SPEC]: ToolSpec;
 }
-export type DeclaredTool = FunctionTool & Declared;
+export type DeclaredTool = Omit<FunctionTool, 'customDataExtractor'> & Declared;
 
 /** What is read of a tool that declares nothing; every function tool of the SDK has it. */
 type PlainTool = { readonly [F in 'name' | 'description']: string } & { readonly timeoutMs?: number | undefined };

@@ -42,8 +42,15 @@ export interface SubAgentOptions<I = { input: string }> {
   readonly maxOutputBytes?: number;
   readonly capabilities?: readonly string[] | ((input: I) => readonly string[]);
   readonly approval?: ApprovalRule<I>;
+  /** How many different people must approve where an approval is needed. Default 1. */
+  readonly approvals?: number;
   readonly separateRequester?: boolean;
   readonly approvalExpiresInMs?: number | null;
+}
+
+/** What a call proposes that runs a plan. */
+interface Proposing<I> {
+  readonly proposal?: (input: I) => { readonly digest: string; readonly grants: readonly GrantInput[] };
 }
 
 const MAX_DEPTH = 5;
@@ -72,8 +79,9 @@ export const subAgentOf = (tool: object): SubAgentSpec | undefined =>
  * run that calls it waits meanwhile and costs nothing. Only an engine runs it; the agent must be among its `agents`.
  * Throws `tool_invalid`, naming the field.
  */
-export function subAgent<I = { input: string }>(options: SubAgentOptions<I>): SubAgentTool {
-  const { agent, grants, maxTurns, maxTotalTokens, maxDurationMs, maxDepth, input, inputOf, ...rest } = options;
+export function subAgent<I = { input: string }>(options: SubAgentOptions<I> & Proposing<I>): SubAgentTool {
+  const { agent, grants, proposal, maxTurns, maxTotalTokens, maxDurationMs, maxDepth, input, inputOf, ...rest } =
+    options;
   const target = nameOf(agent) ?? '';
   const name = options.name ?? toolNameOf(target);
   const parsed = ownOptions.safeParse({
@@ -86,6 +94,7 @@ export function subAgent<I = { input: string }>(options: SubAgentOptions<I>): Su
     maxDepth: maxDepth ?? MAX_DEPTH,
     // Only what `parse` of the tool returned ever comes in here.
     inputOf: (value) => inputOf?.(value as I) ?? plainInput(value),
+    ...(proposal === undefined ? {} : { proposal: (value: unknown) => proposal(value as I) }),
   };
   const tool = defineTool<unknown, unknown>({
     ...(rest as object),

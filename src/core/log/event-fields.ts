@@ -1,0 +1,15 @@
+import { z } from 'zod';
+
+/** Digests of what a provider is sent beside instructions and items; a part that says nothing is left out. */
+export const requestTerms = z.object({
+  tools: z.string().describe('Of tools and handoffs: names, descriptions and schemas.').exactOptional(),
+  settings: z.string().describe('Of the model settings.').exactOptional(),
+  output: z.string().describe('Of the schema of the answer, where it is not text.').exactOptional(),
+  prompt: z.string().describe('Of a prompt or conversation that the provider keeps.').exactOptional(),
+});
+
+/** Names the stored state that a segment ends with. */
+export const keptState = z
+  .string()
+  .exactOptional()
+  .describe('SHA-256 of the stored state that the next segment resumes from. Absent in logs of older builds.');
