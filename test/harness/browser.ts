@@ -1,15 +1,20 @@
 import { existsSync } from 'node:fs';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { describe } from 'vitest';
+import { SLOW } from './slow.js';
 
 const GIVEN = process.env['HOLDFAST_TEST_CHROMIUM'];
 const CHROMIUM = [GIVEN ?? '/usr/bin/chromium'].find((path) => existsSync(path));
 const REQUIRED = (process.env['HOLDFAST_TEST_REQUIRE'] ?? '').split(',').includes('browser');
 const WHY_NOT = `no browser at ${GIVEN ?? '/usr/bin/chromium'} (HOLDFAST_TEST_CHROMIUM names another place)`;
 
-/** Runs a suite that needs Chromium. A machine without it skips it with the reason, or fails where it is required. */
+/**
+ * Runs a suite that needs Chromium, which takes long: HOLDFAST_TEST_SLOW=1 runs it, as CI does. A machine without it skips it with the
+ * reason, or fails where it is required.
+ */
 export function describeBrowser(name: string, suite: () => void): void {
-  if (CHROMIUM !== undefined) describe(name, suite);
+  if (!SLOW) describe.skip(`${name} (slow: HOLDFAST_TEST_SLOW=1 runs it)`, suite);
+  else if (CHROMIUM !== undefined) describe(name, suite);
   else if (REQUIRED) throw new Error(`${WHY_NOT}, and HOLDFAST_TEST_REQUIRE names it`);
   else describe.skip(`${name} (${WHY_NOT})`, suite);
 }

@@ -2,7 +2,8 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Begun last, one of these would be waited for alone. The first take minutes, most of which they wait. */
 const LONGEST = [
-  ...['tasks/agents', 'tasks/chaos', 'workers/failures', 'workers/deploys', 'tasks/verification'],
+  ...['workers/storm', 'console/console', 'model/runs', 'tasks/agents', 'tasks/chaos', 'workers/failures'],
+  ...['workers/deploys', 'tasks/verification'],
   ...[
     'crash/tools',
     'interruptions/deadlines',

@@ -45,14 +45,14 @@ function explore(name: string, defined: { readonly [name: string]: number }): st
   return stdout;
 }
 
-describe.runIf(HAS_SPIN)('the protocol of runs and workers, as a model', () => {
+describe.runIf(HAS_SPIN && SLOW)('the protocol of runs and workers, as a model', () => {
   it('has no order in which it fails, with one fault at any moment', { timeout: 300_000 }, () => {
     const said = explore('whole', {});
     expect(said).toContain('errors: 0');
     expect(said).not.toContain('Search not completed');
   });
 
-  it.runIf(SLOW)('has none with two faults either', { timeout: 900_000 }, () => {
+  it('has none with two faults either', { timeout: 900_000 }, () => {
     const said = explore('twice', { FAULTS: 2 });
     expect(said).toContain('errors: 0');
     expect(said).not.toContain('Search not completed');

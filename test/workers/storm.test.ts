@@ -10,7 +10,7 @@ import type { WorkerProcess } from './worker-process.js';
 
 /** Three workers that are killed and frozen, with many runs that pay, many people who decide, and many deadlines at once. */
 
-const RUNS = 200;
+const RUNS = 80;
 const SLEEPERS = 250;
 /** Timers of one run of `alarmed`. */
 const EACH = 4;
@@ -118,7 +118,7 @@ describePostgresSlowly('three workers', () => {
     };
 
     const began = Date.now();
-    const dueAt = began + 90_000;
+    const dueAt = began + 60_000;
     const waiting = await alarms(dueAt);
     const signers = await fleet.runs('signer', RUNS);
     for (const [n, id] of signers.entries()) if (n % REJECTED_EACH === 0) rejected.add(`${id}:transfer_0`);
