@@ -144,6 +144,10 @@ export const COMMAND_EXAMPLES: { readonly [command: string]: readonly Example[] 
     ['Give a dead task new attempts', 'holdfast task requeue task_0123456789abcdef0123456789abcdef'],
     ['Print it as JSON', 'holdfast task requeue task_0123456789abcdef0123456789abcdef --json'],
   ],
+  'task rates': [
+    ['Compare agents on a dataset', 'holdfast task rates --dataset sorting@1.0.0'],
+    ['Rate one agent by other numbers of attempts', 'holdfast task rates --agent coder --k 1,2,4,8'],
+  ],
   'task register': [
     ['Register a folder', 'holdfast task register sort-lines'],
     ['Register two that ship', 'holdfast task register count-words calculator'],

@@ -172,6 +172,11 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
       'Gives a [dead task](tasks/dead-tasks.md#dead-tasks) new attempts: one that failed by an error, and ' +
       'that no attempt follows. Needs the role `admin`.',
   },
+  'task rates': {
+    about:
+      'Prints how often each agent passes tasks: [pass@k](tasks/pass-rates.md) with its interval of 95 %, over the attempts ' +
+      'that fit.',
+  },
   'task register': {
     about:
       'Keeps definitions in the [registry](tasks/registry.md) of the server, without submitting them. Prints name, version ' +

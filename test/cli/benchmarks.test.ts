@@ -89,6 +89,7 @@ it('exercises become tasks with the difficulty of their track; those of other la
   put(`${at('leap')}/leap.py`, 'def leap(year):\n    pass\n');
   put(`${at('leap')}/leap_test.py`, 'import unittest\n');
   put(`${at('leap')}/LICENSE`, 'MIT');
+  put(`${at('leap')}/test_utils.py`, 'LEAP = 4\n');
   put(
     `${at('js')}/.meta/config.json`,
     config({ solution: ['a.js'], test: ['a.spec.js'], example: ['.meta/proof.ci.js'] }),
@@ -111,6 +112,7 @@ it('exercises become tasks with the difficulty of their track; those of other la
   expect(readTask(join(dir, 'exercises/exercism-python-leap.yaml'))).toMatchObject({
     ...{ difficulty: 'hard', environment: { image: 'python:3.12' } },
     instruction: '# Instructions\n\nFind leap years.\n\nWrite your solution in `leap.py`.\n',
+    verification: { files: { 'test_utils.py': { text: 'LEAP = 4\n' } } },
     solution: { files: { 'leap.py': { text: expect.stringContaining('% 4') } } },
   });
   const alone = await imported(join(dir, at('leap')));

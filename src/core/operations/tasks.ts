@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { batchRow, batchView, cancelBatch, cancelledBatch, TASK_GROUPINGS, taskGroups } from '../tasks/batch.js';
 import { batchKey } from '../tasks/batch-key.js';
+import { passQuery, passRates } from '../tasks/pass-rates.js';
 import { requeueTask, submitTask, taskFilter, taskView } from '../tasks/task.js';
 import { batchAnswer, batchTask } from '../tasks/task-batch.js';
 import { idPath, optionalKey, pageOf, pageQuery, requiredKey } from './fields.js';
@@ -72,6 +73,17 @@ export const TASK_OPERATIONS = {
       name: taskFilter.shape.name,
     }),
     response: taskGroups,
+    errors: [],
+    args: ({ query }, { caller }) => [query, caller],
+  }),
+  // Before the one that reads a task by its id.
+  getPassRates: operation({
+    method: 'GET',
+    path: '/api/v1/tasks/pass-rates',
+    summary: 'Read how often each agent passes tasks: pass@k with confidence intervals.',
+    access: { tenant: 'viewer' },
+    query: passQuery,
+    response: passRates,
     errors: [],
     args: ({ query }, { caller }) => [query, caller],
   }),

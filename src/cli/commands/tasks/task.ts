@@ -4,6 +4,7 @@ import { taskExportCommand } from './task-export.js';
 import { taskImportCommand } from './task-import.js';
 import { taskCancelCommand, taskListCommand, taskShowCommand } from './task-list.js';
 import { taskNewCommand } from './task-new.js';
+import { taskRatesCommand } from './task-rates.js';
 import {
   taskDefinitionsCommand,
   taskDeprecateCommand,
@@ -31,6 +32,7 @@ export const taskCommand = (): Command =>
     .addCommand(taskShowCommand())
     .addCommand(taskCancelCommand())
     .addCommand(taskRequeueCommand())
+    .addCommand(taskRatesCommand())
     .addCommand(taskRegisterCommand())
     .addCommand(taskDefinitionsCommand())
     .addCommand(taskReadCommand())

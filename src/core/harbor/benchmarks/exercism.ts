@@ -75,8 +75,12 @@ function taskOf({ slug, files }: Exercise, image: string, note: (text: string) =
   const examples = example.length > 0 ? example : exemplar;
   if (examples.length !== solution.length)
     note('files.example: not one for each solution, so that there is no reference solution');
-  for (const path of files.keys())
-    if (!UNUSED.test(path) && ![...solution, ...test, ...editor].includes(path)) note(`${path}: left out`);
+  const unlisted = [...files.keys()].filter(
+    (path) => !UNUSED.test(path) && ![...solution, ...test, ...editor].includes(path),
+  );
+  // The tests may import modules that the configuration does not list.
+  const modules = unlisted.filter((path) => path.endsWith('.py'));
+  for (const path of unlisted) if (!modules.includes(path)) note(`${path}: left out`);
   const given = Object.fromEntries([...solution, ...editor].map((path) => [path, taken(files, path)]));
   const answers = Object.fromEntries(
     solution.flatMap((path, index) => (examples[index] === undefined ? [] : [[path, taken(files, examples[index])]])),
@@ -87,7 +91,7 @@ function taskOf({ slug, files }: Exercise, image: string, note: (text: string) =
     instruction: literally(instructionOf(files, solution)),
     initialFiles: given,
     verification: {
-      files: Object.fromEntries(test.map((path) => [path, taken(files, path)])),
+      files: Object.fromEntries([...test, ...modules].map((path) => [path, taken(files, path)])),
       tests: [{ name: 'tests', runner: 'unittest', suite: test }],
     },
     solution: examples.length === solution.length ? { files: answers } : null,

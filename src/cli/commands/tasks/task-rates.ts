@@ -1,0 +1,43 @@
+import { Command, Option } from 'commander';
+import { z } from 'zod';
+import type { PassRates } from '../../../core/tasks/pass-rates.js';
+import { DIFFICULTIES } from '../../../core/tasks/task-definition.js';
+import { connect } from '../../connect.js';
+import { json, jsonOption, timeOption } from '../../options.js';
+import { printJson, printNote, printTable } from '../../print.js';
+
+const text = z.string().optional();
+const options = z.object({
+  json,
+  ...{ agent: text, name: text, category: text, difficulty: text, dataset: text, from: text, to: text, k: text },
+});
+
+export const taskRatesCommand = (): Command =>
+  new Command('rates')
+    .description('Print how often each agent passes tasks, as pass@k.')
+    .option('--agent <agent>', 'only attempts of this agent')
+    .option('--name <name>', 'only attempts at this task')
+    .option('--category <category>', 'only tasks of this category')
+    .addOption(new Option('--difficulty <difficulty>', 'only tasks of this difficulty').choices(DIFFICULTIES))
+    .option('--dataset <name@version>', 'only tasks of this dataset')
+    .addOption(new Option('--from <time>', 'only tasks submitted at this time or later').argParser(timeOption))
+    .addOption(new Option('--to <time>', 'only tasks submitted before this time').argParser(timeOption))
+    .option('--k <numbers>', 'numbers of attempts with commas; without it 1,5,10')
+    .addOption(jsonOption())
+    .action(async (raw: unknown) => {
+      const { json: asJson, ...asked } = options.parse(raw);
+      const rates = await connect().getPassRates(asked);
+      if (asJson) return printJson(rates);
+      printTable(
+        ['AGENT', 'TASKS', 'ATTEMPTS', 'PASSED', ...(rates.items[0]?.passAt ?? []).map(({ k }) => `PASS@${k}`)],
+        rates.items.map(({ agent, tasks, attempts, passed, passAt }) => [
+          ...[agent, String(tasks), String(attempts), String(passed), ...passAt.map(rateText)],
+        ]),
+      );
+      if (rates.truncated) printNote('There are more tasks than these rates are of: narrow them down.');
+    });
+
+const rateText = ({ value, low, high }: PassRates['items'][number]['passAt'][number]): string =>
+  value === null || low === null || high === null
+    ? ''
+    : `${value.toFixed(3)} (${low.toFixed(3)} to ${high.toFixed(3)})`;

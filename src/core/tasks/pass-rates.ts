@@ -1,0 +1,117 @@
+import { z } from 'zod';
+import { nameText } from '../json.js';
+import { taskDefinition } from './task-definition.js';
+
+/** How often tasks are passed: pass@k with confidence intervals. */
+
+export const RATED_TASKS_MOST = 10_000;
+const KS_MOST = 10;
+
+/** Selects attempts; all of it must fit. */
+export const passFilter = z.strictObject({
+  agent: nameText.exactOptional(),
+  name: nameText.exactOptional(),
+  category: nameText.exactOptional(),
+  difficulty: taskDefinition.shape.difficulty.exactOptional(),
+  dataset: z
+    .string()
+    .max(300)
+    .regex(/^[^@]+@[^@]+$/, 'expected a name and a version, such as sorting@1.0.0')
+    .exactOptional()
+    .describe('Name and version: only the definitions of this dataset.'),
+  from: z.iso.datetime({ offset: true }).exactOptional().describe('Submitted at this time or later.'),
+  to: z.iso.datetime({ offset: true }).exactOptional().describe('Submitted before this time.'),
+});
+export type PassFilter = z.output<typeof passFilter>;
+
+export const passQuery = z.strictObject({
+  ...passFilter.shape,
+  k: z
+    .string()
+    .regex(/^[1-9]\d{0,3}(,[1-9]\d{0,3})*$/, 'expected whole numbers with commas, such as 1,5,10')
+    .refine((text) => text.split(',').length <= KS_MOST, `are more than ${KS_MOST} numbers`)
+    .default('1,5,10')
+    .describe(`At most ${KS_MOST} numbers of attempts.`),
+});
+export type PassQuery = z.input<typeof passQuery>;
+
+const passAt = z.object({
+  k: z.int(),
+  tasks: z.int().describe('Tasks with at least k attempts.'),
+  value: z.number().nullable().describe('The mean over these tasks; null: there are none.'),
+  low: z.number().nullable().describe('Where the interval of 95 % begins.'),
+  high: z.number().nullable().describe('Where it ends.'),
+});
+
+export const passRates = z
+  .object({
+    items: z.array(
+      z.object({
+        agent: z.string(),
+        tasks: z.int().describe('Definitions that it attempted.'),
+        attempts: z.int().describe('Attempts that ended with a result other than `error`.'),
+        passed: z.int().describe('Those whose result is `success`.'),
+        passAt: z.array(passAt),
+      }),
+    ),
+    truncated: z.boolean().describe(`Whether there are more than ${RATED_TASKS_MOST} definitions with an agent.`),
+  })
+  .meta({ id: 'PassRates' });
+export type PassRates = z.output<typeof passRates>;
+
+/** Attempts of an agent at one definition. */
+export interface Attempted {
+  readonly agent: string;
+  readonly attempts: number;
+  readonly passed: number;
+}
+
+/**
+ * The unbiased estimate of the chance that at least one of `k` attempts passes, from `n` attempts and `c` passed ones among them:
+ * 1 - C(n-c, k) / C(n, k), as a product, since binomials can exceed every number. Null: fewer than k attempts.
+ */
+export function passAtK(n: number, c: number, k: number): number | null {
+  if (n < k) return null;
+  if (n - c < k) return 1;
+  let none = 1;
+  for (let left = n - c + 1; left <= n; left++) none *= 1 - k / left;
+  return 1 - none;
+}
+
+/** Of a normal distribution, for 95 %. */
+const Z = 1.959963984540054;
+
+/**
+ * Wilson's score interval of a mean of `n` shares. Shares between 0 and 1 vary at most as passes and failures with the same mean
+ * do, so that it is never too narrow for them.
+ */
+export function wilson(mean: number, n: number): { readonly low: number; readonly high: number } {
+  const zz = (Z * Z) / n;
+  const centre = (mean + zz / 2) / (1 + zz);
+  const half = (Z / (1 + zz)) * Math.sqrt((mean * (1 - mean)) / n + zz / (4 * n));
+  return { low: Math.max(0, centre - half), high: Math.min(1, centre + half) };
+}
+
+const few = (value: number): number => Number(value.toFixed(6));
+
+/** The rates of each agent, by their names. */
+export function ratesOf(rows: readonly Attempted[], ks: readonly number[]): PassRates['items'] {
+  const agents = new Map<string, Attempted[]>();
+  for (const row of rows) {
+    const own = agents.get(row.agent) ?? [];
+    own.push(row);
+    agents.set(row.agent, own);
+  }
+  return [...agents].map(([agent, own]) => ({
+    ...{ agent, tasks: own.length },
+    attempts: own.reduce((sum, { attempts }) => sum + attempts, 0),
+    passed: own.reduce((sum, { passed }) => sum + passed, 0),
+    passAt: [...new Set(ks)].map((k) => {
+      const values = own.flatMap(({ attempts, passed }) => passAtK(attempts, passed, k) ?? []);
+      if (values.length === 0) return { k, tasks: 0, value: null, low: null, high: null };
+      const value = values.reduce((sum, one) => sum + one, 0) / values.length;
+      const { low, high } = wilson(value, values.length);
+      return { k, tasks: values.length, value: few(value), low: few(low), high: few(high) };
+    }),
+  }));
+}
