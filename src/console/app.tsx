@@ -174,6 +174,17 @@ function SignedIn(): JSX.Element {
     addEventListener('keydown', onKey);
     return () => removeEventListener('keydown', onKey);
   }, []);
+  useEffect(() => {
+    let stop = (): void => {};
+    let isGone = false;
+    void import('./api/news.js').then(({ followNews }) => {
+      if (!isGone) stop = followNews();
+    });
+    return () => {
+      isGone = true;
+      stop();
+    };
+  }, []);
   const isAtRoot = path.value === '/' || path.value === '/login';
   useEffect(() => {
     if (isAtRoot) go('/inbox', { replace: true });

@@ -296,6 +296,27 @@ describeBrowser('the console', () => {
     expect(await findingsOf(page)).toEqual([]);
   });
 
+  test('one tab reads for all what happens, and another one takes over when it closes', async () => {
+    const { page, context } = await tabOf('anna');
+    const streams: string[] = [];
+    context.on('request', (request) => {
+      const { pathname, search } = new URL(request.url());
+      if (pathname === '/api/v1/events') streams.push(search);
+    });
+    await page.goto('/inbox?agent=clerk');
+    await expect.poll(() => streams.length).toBe(1);
+    const second = await context.newPage();
+    await second.goto(`${site.door.http.url}/inbox?agent=clerk`);
+    await second.locator('main h1').first().waitFor({ state: 'attached' });
+    const { wait } = await paused('clerk');
+    for (const one of [page, second]) await one.locator(`.inbox-list a[href^="/inbox/${wait}"]`).waitFor();
+    expect(streams).toEqual(['?cursor=now']);
+    await page.close();
+    await expect.poll(() => streams.length).toBe(2);
+    const { wait: later } = await paused('clerk');
+    await second.locator(`.inbox-list a[href^="/inbox/${later}"]`).waitFor();
+  });
+
   test('a viewer sees what waits, and what is needed to decide', async () => {
     const { wait } = await paused('cashier');
     const { page } = await tabOf('vera');

@@ -40,12 +40,43 @@ describeBothDatabasesSlowly('GET /api/v1/events', (kind) => {
     const { items } = await read(`cursor=${cursor}&run=${id}`);
     expect(items).toEqual(told(stream).filter(({ runId }) => runId === id));
     expect(items.map((event) => [event.kind, event.data])).toEqual([
+      ['run.started', { agent: 'echo' }],
       ['step.executed', { seq: 4, action: { type: 'model', turn: 1, model: 'echo' } }],
+      ['run.ended', { status: 'completed', code: null }],
       ['trajectory.stored', { result: 'success', reward: null, steps: 1 }],
     ]);
     for (const { kind: name, data } of items) SYSTEM_EVENT_DATA[name as keyof typeof SYSTEM_EVENT_DATA].parse(data);
     expect((await read(`cursor=${cursor}&run=${id}&kind=trajectory.stored`)).items).toHaveLength(1);
     expect((await read(`cursor=${cursor}&task=${id}`)).items).toEqual([]);
+  });
+
+  test('what waits for people is told with its verdict; what a fork takes over is not told again', async () => {
+    const cursor = await now();
+    const id = await run('payer');
+    const { interruptions } = runView.parse((await door.ask('vera', 'GET', `/api/v1/runs/${id}`)).json);
+    const [wait = ''] = interruptions;
+    await door.ask('anna', 'POST', `/api/v1/interruptions/${wait}/approve`, { message: 'A secret of anna.' });
+    await door.ask('vera', 'GET', `/api/v1/runs/${id}?wait=20`);
+    const about = async (of: string) =>
+      (await read(`cursor=${cursor}&run=${of}&limit=200`)).items.filter(({ kind: name }) =>
+        /^(run|interruption)\./.test(name),
+      );
+    const items = await about(id);
+    expect(items.map((event) => [event.kind, event.data])).toEqual([
+      ['run.started', { agent: 'payer' }],
+      ['interruption.requested', { id: wait, kind: 'approval', tool: 'pay', expiresInMs: 7 * 86_400_000 }],
+      ['run.paused', { waits: 1 }],
+      ['interruption.decided', { id: wait, verdict: 'approve', actor: 'anna' }],
+      ['run.continued', { segment: 1 }],
+      ['run.ended', { status: 'completed', code: null }],
+    ]);
+    for (const { kind: name, data } of items) SYSTEM_EVENT_DATA[name as keyof typeof SYSTEM_EVENT_DATA].parse(data);
+    expect(JSON.stringify(items)).not.toContain('secret');
+    const fork = await door.ask('otto', 'POST', `/api/v1/runs/${id}/fork`, { at: 3 });
+    const forked = runView.parse(fork.json).id;
+    await door.ask('vera', 'GET', `/api/v1/runs/${forked}?wait=20`);
+    expect((await about(forked)).map(({ kind: name }) => name).slice(0, 1)).toEqual(['run.started']);
+    expect((await about(forked)).filter(({ kind: name }) => name === 'run.started')).toHaveLength(1);
   });
 
   test('the worker that serves has said so, to a role in the installation; runs of one tenant are not told to another', async () => {

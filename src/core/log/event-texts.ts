@@ -205,6 +205,25 @@ export const SYSTEM_EVENT_TEXTS: { readonly [K in SystemEventKind]: SystemEventT
     written: 'When a run at work [made no progress](tasks/dead-tasks.md#stalls) for long, once for each silence.',
     elsewhere: 'RunStalled',
   },
+  'run.started': { written: 'With the first event of its log; a fork is a run of its own.', elsewhere: 'RunStarted' },
+  'run.paused': { written: 'With the event that says so. `waits` counts what it waits for.', elsewhere: 'RunPaused' },
+  'run.continued': { written: 'With the segment that goes on after a pause.', elsewhere: 'RunContinued' },
+  'run.ended': {
+    written: 'With the last event of its log. `code` is that of the error; null: it did not fail.',
+    elsewhere: 'RunEnded',
+  },
+  'interruption.requested': {
+    written: 'With the pause. `expiresInMs` counts from then; null: it does not expire by itself.',
+    elsewhere: 'InterruptionRequested',
+  },
+  'interruption.voted': {
+    written: 'With an approval after which others are still needed.',
+    elsewhere: 'InterruptionVoted',
+  },
+  'interruption.decided': {
+    written: 'With the decision, also one that no person made.',
+    elsewhere: 'InterruptionDecided',
+  },
   'step.executed': {
     written: 'With the event of the run that says how a model call or a tool call ended, in the same statement.',
     elsewhere: 'StepExecuted',

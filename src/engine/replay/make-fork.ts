@@ -251,7 +251,7 @@ export async function writeFork(
   for (let from = 0; from < copied.length; from += EVENTS_AT_ONCE) {
     await breathe(fork.signal);
     const copies = copied.slice(from, from + EVENTS_AT_ONCE).map((one) => rebound(one, binding));
-    await appendEvents(trx, id, copies, stamp);
+    await appendEvents(trx, id, copies, { ...stamp, copied: true });
   }
   await stepContext.queue.enqueue(trx, [{ run: { ...run, task_id: run.taskId ?? null }, segment, band: 'new' }]);
 }

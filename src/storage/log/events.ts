@@ -148,9 +148,9 @@ export async function appendToEach(
     sealed.push({ before: log.head, sealed: made });
     return fresh.at(-1) === last ? made.tail : null;
   });
-  // What has rows beside its events is written by itself.
-  const isPlain = ({ before, sealed: { charges, steps, tail } }: (typeof sealed)[number]): boolean =>
-    charges.length + steps.length === 0 && !keepsFold(before.seq, tail.head.seq);
+  // What has charges or a fold beside its events is written by itself.
+  const isPlain = ({ before, sealed: { charges, tail } }: (typeof sealed)[number]): boolean =>
+    charges.length === 0 && !keepsFold(before.seq, tail.head.seq);
   const plain = sealed.length === 1 ? [] : sealed.filter(isPlain);
   if (plain.length > 0) await writeEachSealed(trx, plain);
   for (const one of sealed) if (!plain.includes(one)) await writeSealed(trx, one.before, one.sealed);

@@ -2,45 +2,84 @@ import type { Knex } from 'knex';
 import { canonical } from '../../core/json.js';
 import { type Head, seal } from '../../core/log/chain.js';
 import type { EventDraft, RunEvent } from '../../core/log/event.js';
-import type { StepAction } from '../../core/log/system-event.js';
+import type { StepAction, SystemEventData, SystemEventKind } from '../../core/log/system-event.js';
 import { CHARGE_COLUMNS, chargeRowsOf, type NewChargeRow } from '../budgets/charges.js';
 import { FOLDED, foldedBy, keepsFold } from './keep-fold.js';
 
-/** The steps among the events of a run that are written, as events of the system: in the statement that writes them, not in one of their own. */
-interface StepRow {
+/** What is told of the events of a run, as events of the system: in the statement that writes them, not in one of their own. */
+interface ToldRow {
   readonly tenant: string;
+  readonly kind: SystemEventKind;
   readonly run_id: string;
-  readonly worker_id: string;
+  readonly worker_id: string | null;
   readonly data: string;
 }
 
-function actionOf(draft: EventDraft): StepAction | null {
+type Told = {
+  readonly [K in SystemEventKind]: { readonly kind: K; readonly data: SystemEventData<K> };
+}[SystemEventKind];
+
+function stepOf(draft: EventDraft): StepAction | null {
   if (draft.kind === 'model.responded') return { type: 'model', turn: draft.data.turn, model: draft.data.model };
   if (draft.kind !== 'call.finished') return null;
   const { tool, outcome } = draft.data;
   return { type: 'tool', tool, outcome: outcome.type };
 }
 
-/** `drafts` in the order of their numbers, which begin with `from`. No one executed what no worker writes: a fork copies it. */
-function stepRowsOf(
+/** That something happened, and to what: nothing of what was said or done. */
+function toldOf(draft: EventDraft): Told | null {
+  switch (draft.kind) {
+    case 'run.created':
+      return { kind: 'run.started', data: { agent: draft.data.agent } };
+    case 'run.paused':
+      return { kind: 'run.paused', data: { waits: draft.data.interruptions.length } };
+    case 'segment.started': {
+      const { segment, decisions } = draft.data;
+      return segment > 0 && decisions.length > 0 ? { kind: 'run.continued', data: { segment } } : null;
+    }
+    case 'run.completed':
+      return { kind: 'run.ended', data: { status: 'completed', code: null } };
+    case 'run.failed':
+      return { kind: 'run.ended', data: { status: 'failed', code: draft.data.error.code } };
+    case 'run.cancelled':
+      return { kind: 'run.ended', data: { status: 'cancelled', code: null } };
+    case 'interruption.requested': {
+      const { id, kind, tool, expiresInMs } = draft.data;
+      return { kind: 'interruption.requested', data: { id, kind, tool, expiresInMs } };
+    }
+    case 'interruption.voted':
+      return { kind: 'interruption.voted', data: { id: draft.data.id, actor: draft.data.actor } };
+    case 'interruption.decided': {
+      const { id, verdict, actor } = draft.data;
+      return { kind: 'interruption.decided', data: { id, verdict, actor } };
+    }
+    default:
+      return null;
+  }
+}
+
+/** `drafts` in the order of their numbers, which begin with `from`. Steps are of a worker: what no worker writes, no one executed. */
+function toldRowsOf(
   { runId, tenant }: { readonly runId: string; readonly tenant: string },
   drafts: readonly EventDraft[],
   from: number,
-  worker: string | null,
-): readonly StepRow[] {
-  if (worker === null) return [];
+  { worker, copied = false }: Writing,
+): readonly ToldRow[] {
+  if (copied) return [];
   return drafts.flatMap((draft, index) => {
-    const action = actionOf(draft);
-    if (action === null) return [];
-    return [{ tenant, run_id: runId, worker_id: worker, data: canonical({ seq: from + index, action }) }];
+    const action = worker === null ? null : stepOf(draft);
+    const told: Told | null =
+      action === null ? toldOf(draft) : { kind: 'step.executed', data: { seq: from + index, action } };
+    if (told === null) return [];
+    return [{ tenant, kind: told.kind, run_id: runId, worker_id: worker, data: canonical(told.data) }];
   });
 }
 
-/** A part of the statement that writes events of a run, which has the CTE `head`. Takes the rows as JSON. */
-const STEPS_TOLD = `, told as (
+/** A part of the statement that writes events, which has the CTE `head`. Takes the rows as JSON. */
+const TOLD = `, told as (
        insert into holdfast.system_events (tenant, kind, run_id, worker_id, data)
-       select tenant, 'step.executed', run_id, worker_id, data
-         from json_populate_recordset(null::holdfast.system_events, ?::json) where exists (select from head))`;
+       select tenant, kind, run_id, worker_id, data
+         from json_populate_recordset(null::holdfast.system_events, ?::json) where run_id in (select run_id from head))`;
 
 export interface EventRow {
   run_id: string;
@@ -74,17 +113,20 @@ export interface Writing {
   readonly worker: string | null;
   /** The segment that the events are of, where an execution of it writes them beside its work. */
   readonly segment?: number;
+  /** Whether they were taken over from another log: then nothing happens by them. */
+  readonly copied?: boolean;
 }
 
 /** Events of one log as they are written. */
 export interface SealedEvents {
   readonly rows: readonly EventRow[];
   readonly charges: readonly NewChargeRow[];
-  readonly steps: ReturnType<typeof stepRowsOf>;
+  readonly told: readonly ToldRow[];
   readonly tail: LogTail;
 }
 
-export function sealAll(from: LogTail, drafts: readonly EventDraft[], { at, worker }: Writing): SealedEvents {
+export function sealAll(from: LogTail, drafts: readonly EventDraft[], writing: Writing): SealedEvents {
+  const { at, worker } = writing;
   const { runKey } = from;
   const { runId } = from.head;
   const seqOf = new Map(from.seqOf);
@@ -97,8 +139,8 @@ export function sealAll(from: LogTail, drafts: readonly EventDraft[], { at, work
     return rowOf(sealed.event, draft.key, sealed.dataText, worker);
   });
   const charges = drafts.flatMap((draft) => chargeRowsOf(runId, from.head.tenant, draft.charges ?? []));
-  const steps = stepRowsOf(from.head, drafts, from.head.seq + 1, worker);
-  return { rows, charges, steps, tail: { head, runKey, seqOf } };
+  const told = toldRowsOf(from.head, drafts, from.head.seq + 1, writing);
+  return { rows, charges, told, tail: { head, runKey, seqOf } };
 }
 
 const COLUMNS =
@@ -112,13 +154,13 @@ const CHARGED = `, charged as (
 
 /** Writes events and the new head, if the head is still the one that they are chained to. False: it is not. */
 export async function writeSealed(db: Knex, before: Head, sealed: SealedEvents): Promise<boolean> {
-  const { rows, charges, steps } = sealed;
+  const { rows, charges, told } = sealed;
   const { head } = sealed.tail;
   const folds = keepsFold(before.seq, head.seq);
   const { rowCount }: { rowCount: number } = await db.raw(
     `with head as (
        update holdfast.run_heads set seq = ?, hash = ?, state = ?, state_hash = ?, at = ?, moved = true
-        where run_id = ? and seq = ? and hash = ? returning run_id)${charges.length === 0 ? '' : CHARGED}${steps.length === 0 ? '' : STEPS_TOLD}${folds ? FOLDED : ''}
+        where run_id = ? and seq = ? and hash = ? returning run_id)${charges.length === 0 ? '' : CHARGED}${told.length === 0 ? '' : TOLD}${folds ? FOLDED : ''}
      insert into holdfast.events (${COLUMNS})
      select ${COLUMNS} from json_populate_recordset(null::holdfast.events, ?::json)
       where exists (select from head)`,
@@ -126,7 +168,7 @@ export async function writeSealed(db: Knex, before: Head, sealed: SealedEvents):
       ...[head.seq, head.hash, canonical(head.state), head.stateHash, head.at],
       ...[head.runId, before.seq, before.hash],
       ...(charges.length === 0 ? [] : [JSON.stringify(charges)]),
-      ...(steps.length === 0 ? [] : [JSON.stringify(steps)]),
+      ...(told.length === 0 ? [] : [JSON.stringify(told)]),
       ...(folds ? foldedBy(head) : []),
       JSON.stringify(rows),
     ],
@@ -134,7 +176,7 @@ export async function writeSealed(db: Knex, before: Head, sealed: SealedEvents):
   return rowCount > 0;
 }
 
-/** The same for several logs whose heads are held, and that have no rows beside their events. */
+/** The same for several logs whose heads are held, and that have no charges and no fold to keep. */
 export async function writeEachSealed(
   trx: Knex.Transaction,
   logs: readonly { readonly before: Head; readonly sealed: SealedEvents }[],
@@ -143,6 +185,7 @@ export async function writeEachSealed(
     ...{ run_id: before.runId, seq: tail.head.seq, hash: tail.head.hash, state: canonical(tail.head.state) },
     ...{ state_hash: tail.head.stateHash, at: tail.head.at, before_seq: before.seq, before_hash: before.hash },
   }));
+  const told = logs.flatMap(({ sealed }) => sealed.told);
   await trx.raw(
     `with given as (
        select * from json_to_recordset(?::json) as g(run_id text, seq int, hash text, state text, state_hash text,
@@ -151,11 +194,15 @@ export async function writeEachSealed(
        update holdfast.run_heads h
           set seq = g.seq, hash = g.hash, state = g.state, state_hash = g.state_hash, at = g.at, moved = true
          from given g
-        where h.run_id = g.run_id and h.seq = g.before_seq and h.hash = g.before_hash returning h.run_id)
+        where h.run_id = g.run_id and h.seq = g.before_seq and h.hash = g.before_hash returning h.run_id)${told.length === 0 ? '' : TOLD}
      insert into holdfast.events (${COLUMNS})
      select ${COLUMNS} from json_populate_recordset(null::holdfast.events, ?::json)
       where run_id in (select run_id from head)`,
-    [JSON.stringify(heads), JSON.stringify(logs.flatMap(({ sealed: { rows } }) => rows))],
+    [
+      JSON.stringify(heads),
+      ...(told.length === 0 ? [] : [JSON.stringify(told)]),
+      JSON.stringify(logs.flatMap(({ sealed: { rows } }) => rows)),
+    ],
   );
 }
 

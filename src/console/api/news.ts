@@ -1,0 +1,110 @@
+import { EventSourceParserStream } from 'eventsource-parser/stream';
+import { addressOf, ProblemError, problemIn, send } from './ask.js';
+import { readAgain } from './query.js';
+
+/** What is read again when something of a kind happens. Kinds begin with these words. */
+const ABOUT: readonly (readonly [kinds: string, paths: readonly string[]])[] = [
+  ['run.', ['runs', 'queue']],
+  ['interruption.', ['interruptions']],
+  ['task.', ['tasks', 'batches']],
+  ['worker.', ['workers']],
+];
+const ALL = ABOUT.flatMap(([, paths]) => paths);
+
+const LOCK = 'holdfast-live';
+const SOONEST_MS = 500;
+const LONGEST_PAUSE_MS = 30_000;
+
+/** Reads again what events are about: at most so often, and not where no one looks, since a page that comes into sight reads again. */
+class Readings {
+  readonly #paths = new Set<string>();
+  readonly #tell: (paths: readonly string[]) => void;
+  #timer: ReturnType<typeof setTimeout> | null = null;
+
+  constructor(tell: (paths: readonly string[]) => void) {
+    this.#tell = tell;
+  }
+
+  add(paths: readonly string[]): void {
+    for (const path of paths) this.#paths.add(path);
+    this.#timer ??= setTimeout(() => {
+      this.#timer = null;
+      const due = [...this.#paths];
+      this.#paths.clear();
+      read(due);
+      this.#tell(due);
+    }, SOONEST_MS);
+  }
+
+  stop(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+  }
+}
+
+function read(paths: readonly string[]): void {
+  if (document.hidden) return;
+  for (const path of paths) readAgain(path);
+}
+
+/** The end of the stream, as far as it was read. */
+interface Place {
+  last: string;
+}
+
+async function follow(place: Place, signal: AbortSignal, take: (event: string, data: string) => void): Promise<void> {
+  const query = place.last === '' ? { cursor: 'now' } : {};
+  const from: Record<string, string> = place.last === '' ? {} : { 'Last-Event-ID': place.last };
+  const response = await send(addressOf('events', query), {
+    headers: { Accept: 'text/event-stream', 'Holdfast-Console': '1', ...from },
+    signal,
+  });
+  if (!response.ok || response.body === null) throw problemIn(await response.text(), response.status);
+  const messages = response.body.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream());
+  for await (const { id, event, data } of messages) {
+    if (id !== undefined) place.last = id;
+    take(event ?? '', data);
+  }
+}
+
+/** Follows until the signal fires, or the server refuses. What breaks goes on after its last event. */
+async function followOn(signal: AbortSignal, take: (event: string, data: string) => void): Promise<void> {
+  const place: Place = { last: '' };
+  let tries = 0;
+  while (!signal.aborted) {
+    try {
+      await follow(place, signal, (event, data) => {
+        tries = 0;
+        take(event, data);
+      });
+    } catch (error) {
+      if (error instanceof ProblemError && error.problem.status < 429) return;
+    }
+    const pauseMs = Math.min(LONGEST_PAUSE_MS, 1000 * 2 ** tries++);
+    if (!signal.aborted) await new Promise((resolve) => setTimeout(resolve, pauseMs));
+  }
+}
+
+/**
+ * Reads the events of the system: one tab for all of the browser, since a server has few connections for each. Pages poll beside it, less
+ * often, so that nothing is lost by a break. Gives how to stop.
+ */
+export function followNews(): () => void {
+  const stop = new AbortController();
+  const channel = new BroadcastChannel(LOCK);
+  const readings = new Readings((paths) => channel.postMessage(paths));
+  channel.onmessage = ({ data }: MessageEvent<readonly string[]>) => read(data);
+  const take = (event: string, data: string): void => {
+    const { kind = '' }: { readonly kind?: string } = JSON.parse(data);
+    const about = ABOUT.flatMap(([kinds, paths]) => (kind.startsWith(kinds) ? paths : []));
+    readings.add(event === 'events.trimmed' ? ALL : about);
+  };
+  // A page without locks has its polls.
+  void navigator.locks
+    ?.request(LOCK, { signal: stop.signal }, () => followOn(stop.signal, take))
+    .catch(() => undefined);
+  return () => {
+    stop.abort();
+    readings.stop();
+    channel.close();
+  };
+}
