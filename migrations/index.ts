@@ -7,6 +7,7 @@ import * as listsOfInterruptions from './0005-lists-of-interruptions.js';
 import * as runRows from './0006-run-rows.js';
 import * as tasks from './0007-tasks.js';
 import * as batches from './0008-batches.js';
+import * as accessByTarget from './0009-access-by-target.js';
 
 export interface Migration {
   readonly name: string;
@@ -23,4 +24,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0006-run-rows', up: runRows.up },
   { name: '0007-tasks', up: tasks.up },
   { name: '0008-batches', up: batches.up },
+  { name: '0009-access-by-target', up: accessByTarget.up },
 ];

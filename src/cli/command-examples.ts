@@ -97,6 +97,10 @@ export const COMMAND_EXAMPLES: { readonly [command: string]: readonly Example[] 
     ['Follow it until the run is over', 'holdfast events run_1a1b --follow'],
     ['Read what the model says while it answers, as JSON', 'holdfast events run_1a1b --deltas --json'],
   ],
+  find: [
+    ['Find a text', "holdfast find run_1a1b 'order 1042'"],
+    ['Find it, for a program', 'holdfast find run_1a1b refund --json'],
+  ],
   'task new': [
     ['Write a task that works', 'holdfast task new sort-lines'],
     ['Begin with one that ships', 'holdfast task new my-words --from count-words'],
@@ -301,6 +305,22 @@ export const COMMAND_EXAMPLES: { readonly [command: string]: readonly Example[] 
   stats: [
     ['See how the server is', 'holdfast stats'],
     ['Read the numbers from a program', 'holdfast stats --json'],
+  ],
+  queue: [
+    ['See what waits', 'holdfast queue'],
+    ['The same for a program', 'holdfast queue --json'],
+  ],
+  errors: [
+    ['See what failed within a day', 'holdfast errors'],
+    ['See what failed since a deploy', 'holdfast errors --from 2026-06-01T09:30:00Z'],
+  ],
+  budgets: [
+    ['See what is left', 'holdfast budgets'],
+    ['The same for a program', 'holdfast budgets --json'],
+  ],
+  access: [
+    ['See who asked for what', 'holdfast access --limit 20'],
+    ['See who decided about a run', 'holdfast access run_1a1b'],
   ],
   doctor: [
     ['Check this folder and machine', 'holdfast doctor'],

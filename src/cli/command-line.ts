@@ -20,6 +20,7 @@ import { deleteCommand } from './commands/runs/delete.js';
 import { diffCommand } from './commands/runs/diff.js';
 import { emitCommand } from './commands/runs/emit.js';
 import { eventsCommand } from './commands/runs/events.js';
+import { findCommand } from './commands/runs/find.js';
 import { forkCommand, repairCommand, retryCommand } from './commands/runs/fork.js';
 import { preflightCommand } from './commands/runs/preflight.js';
 import { replayCommand } from './commands/runs/replay.js';
@@ -35,12 +36,14 @@ import { trajectoryCommand } from './commands/runs/trajectory.js';
 import { waitCommand } from './commands/runs/wait.js';
 import { watchCommand } from './commands/runs/watch.js';
 import { workCommand } from './commands/runs/work.js';
+import { accessCommand } from './commands/server/access.js';
 import { agentsCommand } from './commands/server/agents.js';
 import { compactCommand } from './commands/server/compact.js';
 import { consoleCommand } from './commands/server/console.js';
 import { demoCommand } from './commands/server/demo.js';
 import { devCommand } from './commands/server/dev.js';
 import { migrateCommand } from './commands/server/migrate.js';
+import { budgetsCommand, errorsCommand, queueCommand } from './commands/server/overview.js';
 import { serveCommand } from './commands/server/serve.js';
 import { statsCommand } from './commands/server/stats.js';
 import { workersCommand } from './commands/server/workers.js';
@@ -77,6 +80,7 @@ export const commands = (services: CliServices): readonly Command[] =>
     standingDecisionsCommand(),
     emitCommand(),
     eventsCommand(),
+    findCommand(),
     taskCommand(),
     datasetCommand(),
     batchesCommand(),
@@ -105,6 +109,10 @@ export const commands = (services: CliServices): readonly Command[] =>
     workersCommand(),
     workCommand(),
     statsCommand(),
+    queueCommand(),
+    errorsCommand(),
+    budgetsCommand(),
+    accessCommand(),
     doctorCommand(services),
     preflightCommand(services),
     migrateCommand(),

@@ -6,12 +6,12 @@ interface CommandText {
 /** Which commands stand together in the help. */
 export const COMMAND_GROUPS: { readonly [title: string]: readonly string[] } = {
   'Get started': ['init', 'dev', 'serve', 'console', 'run', 'agents', 'plan', 'demo', 'doctor', 'completion', 'help'],
-  Runs: ['runs', 'show', 'watch', 'wait', 'events', 'cancel', 'delete', 'emit', 'sessions', 'fork', 'retry'],
+  Runs: ['runs', 'show', 'watch', 'wait', 'events', 'find', 'cancel', 'delete', 'emit', 'sessions', 'fork', 'retry'],
   Decisions: ['inbox', 'approve', 'reject', 'answer', 'standing-decisions'],
   'What a run did': ['trajectory', 'state', 'diff', 'replay', 'verify', 'repair', 'proof', 'checkpoint', 'signing-key'],
   'Tasks and training data': ['task', 'dataset', 'batches', 'trajectories', 'reward', 'export', 'exports'],
   'Money and privacy': ['charges', 'spend', 'erase', 'retention'],
-  Operation: ['workers', 'work', 'stats', 'preflight', 'migrate', 'compact'],
+  Operation: ['workers', 'work', 'stats', 'queue', 'errors', 'budgets', 'access', 'preflight', 'migrate', 'compact'],
 };
 
 /**
@@ -123,6 +123,9 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
   },
   events: {
     about: 'Prints the event log of a run.',
+  },
+  find: {
+    about: 'Finds a text in the payloads of the log of a run. It reads at most 5,000 events, and says where to go on.',
   },
   'task new': {
     about:
@@ -325,6 +328,21 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
     about:
       'Says how the server is, and counts the runs and tasks of the tenant, what ended lately, ' +
       'rewards, tokens and dollars.',
+  },
+  queue: {
+    about: 'Counts the runs that are queued and at work, by agent, with the limits that hold for them.',
+  },
+  errors: {
+    about:
+      'Groups what runs failed with by its [code](errors.md), the most frequent first. Without a range: of the last day.',
+  },
+  budgets: {
+    about: 'Lists the [budgets](models/budgets.md) of agents and of the tenant, with what is spent of each.',
+  },
+  access: {
+    about:
+      'Lists who asked for what, from the [access log](schema.md#access_log), newest first; with a run, what concerns it, ' +
+      'its task and what it waited for. It needs the role `admin`.',
   },
   doctor: {
     about:

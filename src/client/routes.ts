@@ -95,6 +95,8 @@ export const ROUTES = {
   listErrors: 'GET /api/v1/errors query',
   listBudgets: 'GET /api/v1/budgets',
   getSeries: 'GET /api/v1/stats/series query',
+  listAccess: 'GET /api/v1/access query',
+  listRunAccess: 'GET /api/v1/runs/{id}/access query',
   listAgents: 'GET /api/v1/agents query',
   getAgent: 'GET /api/v1/agents/{name}',
   getDefinition: 'GET /api/v1/agents/{name}/definitions/{hash}',

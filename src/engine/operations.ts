@@ -45,6 +45,7 @@ import { listStandingDecisions, revokeStandingDecision } from './interruptions/s
 import { findInLog, getEvent, listEvents } from './log/read-log.js';
 import { repairRun } from './log/repair-run.js';
 import { stateAt } from './log/state-at.js';
+import { ACCESS_OPERATIONS } from './ops/access.js';
 import { exposeMetrics } from './ops/measuring.js';
 import { OVERVIEW_OPERATIONS } from './ops/overview.js';
 import { stats } from './ops/stats.js';
@@ -368,6 +369,7 @@ export const OPERATIONS = {
   /** What Prometheus reads of this process and of the database. Throws `forbidden` where the caller has no role in the installation. */
   metrics: (context: EngineContext, caller: Caller): Promise<Exposition> => exposeMetrics(context.measuring, caller),
   ...OVERVIEW_OPERATIONS,
+  ...ACCESS_OPERATIONS,
   stats: (context: EngineContext, caller: Caller): Promise<Stats> => stats(context, caller.tenant),
   /** Writes one row of the access log. */
   recordAccess: (context: EngineContext, entry: AccessRow): Promise<void> =>

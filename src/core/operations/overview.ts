@@ -1,5 +1,8 @@
 import { z } from 'zod';
+import { nameText } from '../json.js';
+import { accessView } from '../ops/access.js';
 import { budgetList, errorGroups, queueOverview, SERIES, SERIES_NAMES, statsSeries } from '../ops/overview.js';
+import { idPath, pageOf, pageQuery } from './fields.js';
 import { operation } from './operation.js';
 
 const time = z.iso.datetime({ offset: true });
@@ -16,6 +19,11 @@ const rangeIn = ({ from, to }: Asked) => ({
 });
 
 const metrics = SERIES_NAMES.map((name) => `\`${name}\`: ${SERIES[name]}.`).join(' ');
+
+const accessQuery = z.strictObject({
+  ...pageQuery,
+  actor: nameText.exactOptional().describe('Only requests of this actor.'),
+});
 
 export const OVERVIEW_OPERATIONS = {
   getQueue: operation({
@@ -64,5 +72,26 @@ export const OVERVIEW_OPERATIONS = {
       { metric, step, ...rangeIn(times), from: new Date(times.from) },
       caller,
     ],
+  }),
+  listAccess: operation({
+    method: 'GET',
+    path: '/api/v1/access',
+    summary: 'List the rows of the access log of the tenant, newest first.',
+    access: { tenant: 'admin' },
+    query: accessQuery,
+    response: pageOf(accessView),
+    errors: [],
+    args: ({ query }, { caller }) => [query, caller],
+  }),
+  listRunAccess: operation({
+    method: 'GET',
+    path: '/api/v1/runs/{id}/access',
+    summary: 'List who asked for what about a run, its task and what it waited for, newest first.',
+    access: { tenant: 'admin' },
+    pathParams: idPath,
+    query: accessQuery,
+    response: pageOf(accessView),
+    errors: ['run_unknown'],
+    args: ({ path, query }, { caller }) => [path.id, query, caller],
   }),
 };

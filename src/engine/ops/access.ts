@@ -1,0 +1,45 @@
+import type { Caller } from '../../core/caller.js';
+import { OPERATIONS } from '../../core/operations/table.js';
+import type { AccessView } from '../../core/ops/access.js';
+import type { Page, PageOf } from '../../core/page.js';
+import { type AccessFilter, type KeptAccess, listAccessRows } from '../../storage/ops/access-log.js';
+import { cursorAfter } from '../../storage/runs/run-list.js';
+import type { EngineContext } from '../engine-context.js';
+import { statusOf } from '../runs/read-runs.js';
+
+const NAMES: ReadonlyMap<string, string> = new Map(
+  Object.entries(OPERATIONS).map(([name, { method, path }]) => [`${method} ${path}`, name]),
+);
+
+const viewOf = ({ id, at, actor, role, method, route, target, status }: KeptAccess): AccessView => ({
+  ...{ id, at: at.toISOString(), actor, role, method, route, target, status },
+  operation: NAMES.get(`${method} ${route}`) ?? null,
+});
+
+async function page(
+  { stepContext: { knex } }: EngineContext,
+  filter: AccessFilter,
+  { limit, cursor }: PageOf,
+): Promise<Page<AccessView>> {
+  const found = await listAccessRows(knex, filter, { limit, ...(cursor === undefined ? {} : { cursor }) });
+  return { items: found.rows.map(viewOf), nextCursor: cursorAfter(found) };
+}
+
+export const ACCESS_OPERATIONS = {
+  /** Who asked for what in the tenant, newest first. */
+  listAccess: (
+    context: EngineContext,
+    { actor, ...of }: PageOf & { readonly actor?: string },
+    { tenant }: Caller,
+  ): Promise<Page<AccessView>> => page(context, { tenant, ...(actor === undefined ? {} : { actor }) }, of),
+  /** Who asked for what about a run, its task and what it waited for, newest first. Throws `run_unknown`. */
+  async listRunAccess(
+    context: EngineContext,
+    run: string,
+    { actor, ...of }: PageOf & { readonly actor?: string },
+    caller: Caller,
+  ): Promise<Page<AccessView>> {
+    await statusOf(context, run, caller);
+    return page(context, { tenant: caller.tenant, run, ...(actor === undefined ? {} : { actor }) }, of);
+  },
+};
