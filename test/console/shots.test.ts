@@ -2,8 +2,9 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { runView } from '../../src/core/runs/run.js';
+import { aTask } from '../core/tasks/a-task.js';
 import { describeBrowser, openBrowser, openTab, signIn } from '../harness/browser.js';
-import { openDoor, TOKENS } from '../http/door.js';
+import { bearer, openDoor, TOKENS } from '../http/door.js';
 import { CONSOLE_AGENTS } from './agents.js';
 
 /** `npm run console:shots` writes a picture of each page into this folder, to be looked at. Tests of every day write none. */
@@ -22,7 +23,19 @@ describeBrowser('pictures of the console', () => {
     'each page in both themes and widths',
     async () => {
       mkdirSync(FOLDER, { recursive: true });
-      const door = await openDoor('pglite', CONSOLE_AGENTS);
+      const door = await openDoor('pglite', CONSOLE_AGENTS, { retries: { most: 0 } });
+      const lines = [1, 2, 3, 4, 5, 6].map((seed) =>
+        JSON.stringify({
+          task: { ...aTask(), name: seed % 2 === 0 ? 'sort-lines' : 'find-bug' },
+          agent: 'clerk',
+          seed,
+        }),
+      );
+      const submitted = await fetch(`${door.http.url}/api/v1/tasks/batch`, {
+        ...{ method: 'POST', body: lines.join('\n') },
+        headers: { ...bearer('otto'), 'Content-Type': 'application/x-ndjson', 'Idempotency-Key': 'monday' },
+      });
+      expect(await submitted.text()).toContain('"submitted":6');
       const start = async (agent: string, more: object = {}) => {
         const input = 'Refund order 1042: the parcel arrived broken.';
         const { json } = await door.ask('otto', 'POST', '/api/v1/runs', { agent, input, ...more });
@@ -48,7 +61,11 @@ describeBrowser('pictures of the console', () => {
         question: `/inbox/${question.interruptions[0]}`,
         hostile: `/inbox/${hostile.interruptions[0]}`,
         runs: '/runs',
+        longest: '/runs?order=duration',
         tasks: '/tasks',
+        dead: '/tasks?dead=true',
+        batches: '/batches',
+        batch: '/batches/monday',
         agents: '/agents',
         operations: '/operations',
         statistics: '/statistics',

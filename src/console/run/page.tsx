@@ -23,6 +23,7 @@ const VIEWS = ['story', 'log', 'trajectory', 'cost', 'evidence', 'replay'] as co
 type View = (typeof VIEWS)[number];
 
 const isView = (text: string): text is View => VIEWS.some((view) => view === text);
+const QUIET_MS = 300;
 const FAILURE = /^(run\.failed|model\.failed|call\.unknown)$/;
 
 /** One run: how it stands and why, then what happened in it. */
@@ -35,7 +36,10 @@ export function Page({ id }: { readonly id: string }): JSX.Element {
   const last = events.length;
   const news = Math.ceil(last / 4);
   useEffect(() => {
-    if (news > 0) readAgain(path);
+    if (news === 0) return;
+    // Once the log has been quiet for a moment: a long one that is loaded asks once.
+    const timer = setTimeout(() => readAgain(path), QUIET_MS);
+    return () => clearTimeout(timer);
   }, [news]);
   const view: View = isView(param('view')) ? (param('view') as View) : 'story';
   const selected = Number(param('event')) || null;

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useMemo } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import type { RunEvent } from '../../core/log/event.js';
 import type { Said } from '../api/live.js';
 import { EffectWord } from '../shared/effect.js';
@@ -15,12 +15,26 @@ interface StoryProps {
   readonly select: (seq: number) => void;
 }
 
+/** So many pieces are drawn at first, the last ones, and so many calls of a turn. More are drawn when they are asked for. */
+const SHOWN = 60;
+
 /** The run as prose: what was asked, what the models said, what each call did. */
 export function Story({ events, said, select }: StoryProps): JSX.Element {
   const pieces = useMemo(() => storyOf(events), [events]);
+  const [shown, show] = useState(SHOWN);
+  const [first, ...rest] = pieces;
+  const hidden = Math.max(0, rest.length - shown);
   return (
     <div class="story">
-      {pieces.map((part) => (
+      {first !== undefined && <Part key={first.seq} part={first} select={select} />}
+      {hidden > 0 && (
+        <p class="note">
+          <button type="button" onClick={() => show(shown + SHOWN)}>
+            Show {countText(Math.min(SHOWN, hidden))} of {countText(hidden)} earlier ones
+          </button>
+        </p>
+      )}
+      {rest.slice(hidden).map((part) => (
         <Part key={part.seq} part={part} select={select} />
       ))}
       {said !== null && (
@@ -60,6 +74,8 @@ function Input({ input }: { readonly input: unknown }): JSX.Element {
 }
 
 function Turn({ part, select }: { readonly part: StoryTurn; readonly select: StoryProps['select'] }): JSX.Element {
+  const [shown, show] = useState(SHOWN);
+  const hidden = Math.max(0, part.calls.length - shown);
   return (
     <section class="turn" aria-label={`Turn ${part.turn}`}>
       <p class="who row">
@@ -75,9 +91,16 @@ function Turn({ part, select }: { readonly part: StoryTurn; readonly select: Sto
       {part.texts.map((text) => (
         <Block key={text} text={text} kind="prose" />
       ))}
-      {part.calls.map((call) => (
+      {part.calls.slice(0, shown).map((call) => (
         <Call key={call.callId} call={call} select={select} />
       ))}
+      {hidden > 0 && (
+        <p class="note">
+          <button type="button" onClick={() => show(shown + SHOWN)}>
+            Show {countText(Math.min(SHOWN, hidden))} of {countText(hidden)} more calls
+          </button>
+        </p>
+      )}
     </section>
   );
 }
