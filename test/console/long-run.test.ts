@@ -23,7 +23,6 @@ const AGENTS = [
   defineAgent({
     agent: new Agent({ name: 'long', model: scripted([...turns, many, [say('It is done.')]]), tools: [note] }),
     grants: ['tool:call:note'],
-    limits: { maxTurns: TURNS + 5 },
   }),
 ];
 
@@ -31,7 +30,9 @@ describeBrowser('a long run in the console', () => {
   const site = openSite(AGENTS);
 
   test('opens with its end, draws no more than fits some screens, and asks a bounded number of times', async () => {
-    const { json } = await site.door.ask('otto', 'POST', '/api/v1/runs', { agent: 'long', input: 'go' });
+    const { json } = await site.door.ask('otto', 'POST', '/api/v1/runs', {
+      ...{ agent: 'long', input: 'go', maxTurns: TURNS + 5 },
+    });
     const { id } = runView.parse(json);
     await expect.poll(async () => (await site.read(id)).status, { timeout: 60_000 }).toBe('completed');
     const { page } = await site.tabOf('vera');
