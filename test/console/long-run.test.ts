@@ -7,7 +7,7 @@ import { describeBrowser } from '../harness/browser.js';
 import { call, say, scripted } from '../harness/script.js';
 import { openSite } from './open-site.js';
 
-const TURNS = 120;
+const TURNS = 90;
 const CALLS = 150;
 const note = defineTool({
   name: 'note',
@@ -53,7 +53,7 @@ describeBrowser('a long run in the console', () => {
       .getByRole('button', { name: /earlier ones$/ })
       .first()
       .click();
-    await page.getByText('Turn 40.').waitFor();
+    await page.getByText('Turn 10.').waitFor();
     await page.goto(`/runs/${id}?view=log`);
     await page.locator('.log-row').nth(10).waitFor();
     expect(await drawn()).toBeLessThan(1500);
