@@ -47,13 +47,13 @@ describeBrowser('a long run in the console', () => {
     expect(await drawn()).toBeLessThan(3000);
     // The run, its stream, its family and its charges, and the run once more when the log is quiet.
     expect(asked).toBeLessThan(12);
-    expect(await page.locator('.turn').count()).toBeLessThan(70);
+    expect(await page.locator('.turn').count()).toBeLessThan(50);
     await page.getByRole('button', { name: /more calls$/ }).click();
     await page
       .getByRole('button', { name: /earlier ones$/ })
       .first()
       .click();
-    await page.getByText('Turn 10.').waitFor();
+    await page.getByText('Turn 20.').waitFor();
     await page.goto(`/runs/${id}?view=log`);
     await page.locator('.log-row').nth(10).waitFor();
     expect(await drawn()).toBeLessThan(1500);

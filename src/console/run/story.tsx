@@ -16,7 +16,7 @@ interface StoryProps {
 }
 
 /** So many pieces are drawn at first, the last ones, and so many calls of a turn. More are drawn when they are asked for. */
-const SHOWN = 60;
+const SHOWN = 40;
 
 /** The run as prose: what was asked, what the models said, what each call did. */
 export function Story({ events, said, select }: StoryProps): JSX.Element {
