@@ -159,7 +159,7 @@ describeEachDatabase('two tenants', (kind) => {
       deleteSession: { ids: ['talk'] },
       emitEvent: { ids: ['paid'], body: { payload: 1 }, named: true },
       ...{ listSystemEvents: { query: '?limit=200' }, getStats: {} },
-      ...{ listAccess: {}, listRunAccess: run },
+      ...{ listAccess: { query: '?actor=otto' }, listRunAccess: run },
       ...{ getQueue: {}, listErrors: {}, listBudgets: {} },
       getSeries: { query: '?metric=runs&from=2026-11-01T00:00:00Z&to=2026-11-20T00:00:00Z' },
       readExportFile: { ids: [exported], query: '?path=data/train-00000-of-00001.jsonl' },
