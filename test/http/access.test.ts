@@ -32,11 +32,11 @@ describeEachDatabase('the access log over HTTP', (kind) => {
 
   test('says who asked for what and how it was answered, newest first, page after page', async () => {
     const { items } = await read('access');
-    expect(items.map(({ actor, operation, status }) => [actor, operation, status])).toEqual([
-      ['otto', 'cancelRun', 200],
-      ['otto', 'rewardRun', 200],
-      ['anna', 'approve', 200],
-      ['vera', 'approve', 403],
+    expect(items.map(({ actor, method, route, status }) => [actor, `${method} ${route}`, status])).toEqual([
+      ['otto', 'POST /api/v1/runs/{id}/cancel', 200],
+      ['otto', 'POST /api/v1/runs/{id}/reward', 200],
+      ['anna', 'POST /api/v1/interruptions/{id}/approve', 200],
+      ['vera', 'POST /api/v1/interruptions/{id}/approve', 403],
     ]);
     const seen: string[] = [];
     for (let cursor: string | null = ''; cursor !== null; ) {
@@ -53,12 +53,14 @@ describeEachDatabase('the access log over HTTP', (kind) => {
 
   test('tells of a run what was asked about it and about what it waited for', async () => {
     const { items } = await read(`runs/${run.id}/access`);
-    expect(items.map(({ operation, target }) => [operation, target])).toEqual([
-      ['rewardRun', run.id],
-      ['approve', run.interruptions[0]],
-      ['approve', run.interruptions[0]],
+    expect(items.map(({ route, target }) => [route, target])).toEqual([
+      ['/api/v1/runs/{id}/reward', run.id],
+      ['/api/v1/interruptions/{id}/approve', run.interruptions[0]],
+      ['/api/v1/interruptions/{id}/approve', run.interruptions[0]],
     ]);
-    expect((await read(`runs/${other.id}/access`)).items.map(({ operation }) => operation)).toEqual(['cancelRun']);
+    expect((await read(`runs/${other.id}/access`)).items.map(({ route }) => route)).toEqual([
+      '/api/v1/runs/{id}/cancel',
+    ]);
     expect((await read(`runs/${run.id}/access?actor=otto`)).items).toHaveLength(1);
     expectProblem(await door.ask('zoe', 'GET', `/api/v1/runs/${run.id}/access`), 'run_unknown');
     expectProblem(await door.ask('otto', 'GET', '/api/v1/access'), 'forbidden');

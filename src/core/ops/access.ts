@@ -9,7 +9,6 @@ export const accessView = z
     role: z.string().describe('That of the token, at that time.'),
     method: z.string(),
     route: z.string(),
-    operation: z.string().nullable().describe('The name of the operation; null: this build has none at that route.'),
     target: z.string().nullable().describe('The id in the address; null: there is none in it.'),
     status: z.int().describe('That was answered.'),
   })

@@ -1,5 +1,4 @@
 import type { Caller } from '../../core/caller.js';
-import { OPERATIONS } from '../../core/operations/table.js';
 import type { AccessView } from '../../core/ops/access.js';
 import type { Page, PageOf } from '../../core/page.js';
 import { type AccessFilter, type KeptAccess, listAccessRows } from '../../storage/ops/access-log.js';
@@ -7,13 +6,8 @@ import { cursorAfter } from '../../storage/runs/run-list.js';
 import type { EngineContext } from '../engine-context.js';
 import { statusOf } from '../runs/read-runs.js';
 
-const NAMES: ReadonlyMap<string, string> = new Map(
-  Object.entries(OPERATIONS).map(([name, { method, path }]) => [`${method} ${path}`, name]),
-);
-
 const viewOf = ({ id, at, actor, role, method, route, target, status }: KeptAccess): AccessView => ({
   ...{ id, at: at.toISOString(), actor, role, method, route, target, status },
-  operation: NAMES.get(`${method} ${route}`) ?? null,
 });
 
 async function page(

@@ -20,9 +20,9 @@ export const accessCommand = (): Command =>
       const page = run === undefined ? await client.listAccess(filter) : await client.listRunAccess(run, filter);
       if (asJson) return printJson(page);
       printTable(
-        ['AT', 'ACTOR', 'ROLE', 'OPERATION', 'TARGET', 'STATUS'],
+        ['AT', 'ACTOR', 'ROLE', 'ROUTE', 'TARGET', 'STATUS'],
         page.items.map((one) => [
-          ...[one.at, one.actor, one.role, one.operation ?? `${one.method} ${one.route}`],
+          ...[one.at, one.actor, one.role, `${one.method} ${one.route}`],
           ...[one.target ?? '', String(one.status)],
         ]),
       );
