@@ -7,8 +7,8 @@ import { describeBrowser } from '../harness/browser.js';
 import { call, say, scripted } from '../harness/script.js';
 import { openSite } from './open-site.js';
 
-const TURNS = 90;
-const CALLS = 150;
+const TURNS = 70;
+const CALLS = 100;
 const note = defineTool({
   name: 'note',
   description: 'Notes a number.',
