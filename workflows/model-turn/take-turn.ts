@@ -13,6 +13,7 @@ import type { AskedCall } from '../tool-calls/tool-guardrails.js';
 import { type AskedModel, askModel, chosenModel, responseOf } from './ask-model.js';
 import { withOwnCallIds, withRecordedIds } from './call-ids.js';
 import { afterCut, outputOrError } from './cut-answer.js';
+import { assertHostedGranted } from './hosted-tools.js';
 import { budgetWait } from './model-budgets.js';
 import { offeredNames, termsOf, toolNames } from './request-terms.js';
 import { shownRequest } from './run-scaffold.js';
@@ -96,6 +97,7 @@ function beginTurn(scope: SegmentContext, { name }: AskedModel, asked: ModelRequ
   const shown = shownRequest(scope, agent, whole);
   const request = afterCut(scope, shown ?? whole);
   const findWrapper = wrapperFinder(request);
+  assertHostedGranted(scope, request);
   const number = ++scope.turns;
   scope.turnsInSegment++;
   const known = scope.source.turn(number);

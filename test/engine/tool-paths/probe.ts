@@ -63,7 +63,11 @@ export const agent = (name: string, script: Script, parts: Partial<Parts> = {}) 
 
 /** An agent that may do everything that a run of it is not narrowed from. */
 export const granted = (one: AgentDeclaration['agent'], more: Partial<AgentDeclaration> = {}): AgentDeclaration =>
-  defineAgent({ agent: one, grants: [{ capability: 'tool:call:*', effect: 'allow', delegate: true }], ...more });
+  defineAgent({
+    agent: one,
+    grants: [{ capability: 'tool:call:*', effect: 'allow', delegate: true }, 'hosted:call:*'],
+    ...more,
+  });
 
 /** A model that says what it is given when it is asked first, and then what it was told. */
 export const once = (...items: readonly object[]) =>
