@@ -1,6 +1,7 @@
 import type { ModelRequest } from '@openai/agents';
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import { checksOf, strictest } from '../../src/core/grants/capability.js';
+import { isSeparate } from '../../src/core/interruptions/decision.js';
 import { type Standing, standingFor } from '../../src/core/interruptions/standing.js';
 import { type JsonObject, type JsonValue, plainText, toJson } from '../../src/core/json.js';
 import type { EventData } from '../../src/core/log/event.js';
@@ -82,7 +83,7 @@ export function authorizeCall(
   const held = judged === 'ask' ? standingFor(scope.source.standing(call.callId) ?? standing, needs) : null;
   const plan =
     judged === 'ask' && held === null
-      ? planFor(scope, { callId: call.callId, tool: spec.name, arguments: args })
+      ? planFor(scope, spec, { callId: call.callId, tool: spec.name, arguments: args })
       : null;
   const decision = held === null && plan === null ? judged : 'allow';
   const why = problem ?? rule ?? checks.find((check) => check.effect === granted)?.reason ?? 'granted';
@@ -112,11 +113,16 @@ export function authorizeCall(
   };
 }
 
-/** The approved plan that covers a call; null: there is none. What was judged before stays as it was. */
-function planFor({ source, run, approvedPlan }: SegmentContext, call: CallOfPlan): PlanOfCheck | null {
+/**
+ * The approved plan that covers a call; null: there is none, or the tool asks for more people than have approved the plan, or for
+ * others than the requester. What was judged before stays as it was.
+ */
+function planFor({ source, run, approvedPlan }: SegmentContext, spec: ToolSpec, call: CallOfPlan): PlanOfCheck | null {
   const recorded = source.checked(call.callId);
   if (recorded !== undefined) return recorded.approvedPlan ?? null;
-  if (approvedPlan === null || run.proposals?.approves(run.input, call) !== true) return null;
+  if (approvedPlan === null || spec.approvals > approvedPlan.by.length) return null;
+  if (isSeparate([...run.separateRequester, spec.separateRequester], spec.approvals)) return null;
+  if (run.proposals?.approves(run.input, call) !== true) return null;
   return { digest: approvedPlan.digest, by: approvedPlan.by };
 }
 

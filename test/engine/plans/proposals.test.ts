@@ -25,9 +25,23 @@ const pay = defineTool({
   },
 });
 
+/** Tools whose approval a plan does not stand in for: two people, and others than the requester. */
+const strict = [
+  { name: 'pair', approvals: 2, separateRequester: false },
+  { name: 'apart', separateRequester: true },
+].map((terms) =>
+  defineTool({ ...ok, ...terms, input: z.object({}), output: z.string(), approval: true, execute: () => terms.name }),
+);
+
 const passed = (capability: string) => ({ capability, effect: 'allow' as const, delegate: true });
-const tools = [order, pay];
-const grants = ['tool:call:order', { capability: 'tool:call:pay', effect: 'ask' as const }, 'human:ask:approval'];
+const tools = [order, pay, ...strict];
+const grants = [
+  'tool:call:order',
+  'tool:call:pair',
+  'tool:call:apart',
+  { capability: 'tool:call:pay', effect: 'ask' as const },
+  'human:ask:approval',
+];
 const one = planProposals({ name: 'one runner', tools, grants });
 const two = planProposals({ name: 'two runner', tools, grants, approvals: 2, toolName: 'propose_to_two' });
 
@@ -83,6 +97,9 @@ describeEachDatabase('plans that agents propose', (kind) => {
       planner('bounded', [{ plan: BOUNDED }], one),
       planner('open', [{ plan: OPEN }], one),
       planner('asking', [{ plan: ASKED }], one),
+      ...strict.map(({ name }) =>
+        planner(name, [{ plan: JSON.stringify({ nodes: { go: { type: 'tool', tool: name } } }) }], one),
+      ),
       planner(
         'twice',
         [
@@ -123,7 +140,7 @@ describeEachDatabase('plans that agents propose', (kind) => {
     const { id } = await runToRest(test.engine, 'careless');
     const refused = told.join('\n');
     expect(refused).toContain('JSON');
-    expect(refused).toContain('/nodes/pay/tool: there is no tool steal; the plan has: order, pay');
+    expect(refused).toContain('/nodes/pay/tool: there is no tool steal; the plan has: order, pay, pair, apart');
     const item = await settle(id, 'propose_plan', { verdict: 'approve' });
     expect(item.reason).toMatchObject({ text: expect.stringContaining('Nodes: pay (pay).') });
     expect(await endOf(id)).toMatchObject({ status: 'completed' });
@@ -178,6 +195,13 @@ describeEachDatabase('plans that agents propose', (kind) => {
     const second = await childOf(id);
     expect(await waitsIn(second, 'pay')).toMatchObject({ arguments: { to: 'eve' } });
     expect((await dataOf(test.engine, second, 'run.created'))[0]).not.toHaveProperty('approvedPlan');
+  });
+
+  it.each(strict.map(({ name }) => name))('ask again for a tool that takes more or other people: %s', async (name) => {
+    const { id } = await runToRest(test.engine, name);
+    await settle(id, 'propose_plan', { verdict: 'approve' });
+    await restOf(test.engine, id);
+    expect(await waitsIn(await childOf(id), name)).toBeDefined();
   });
 
   it('take as many people as they are declared to', async () => {
