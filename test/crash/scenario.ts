@@ -9,6 +9,7 @@ import { mcp } from './mcp-scenario.js';
 import { money } from './money-scenario.js';
 import type { KillAt } from './place.js';
 import { plans } from './plans-scenario.js';
+import { proposals } from './proposals-scenario.js';
 import { state } from './state-scenario.js';
 import { tools } from './tools-scenario.js';
 import { waits } from './waits-scenario.js';
@@ -40,7 +41,7 @@ export interface Scenario {
   readonly resultOf?: (item: InterruptionView) => JsonValue;
 }
 
-const SCENARIOS = { tools, agents, crowd, decisions, family, mcp, money, plans, state, waits } satisfies {
+const SCENARIOS = { tools, agents, crowd, decisions, family, mcp, money, plans, proposals, state, waits } satisfies {
   [name: string]: Scenario;
 };
 export type ScenarioName = keyof typeof SCENARIOS;

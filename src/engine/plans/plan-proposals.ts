@@ -78,11 +78,13 @@ export class ProposedPlans {
   }
 
   /** Reads a plan and its input. Throws `plan_invalid`, and `plan_not_granted` where it can need more than is granted. */
-  read(document: JsonValue, given: JsonValue): Proposal {
-    const digest = digestOf([document, given]);
+  read(proposed: JsonValue, given: JsonValue): Proposal {
+    const digest = digestOf([proposed, given]);
     const kept = this.#read.get(digest);
     if (kept !== undefined) return kept;
     const name = 'that was proposed';
+    // A digest knows no order of members: whoever reads the plan first must see the same order as those after it.
+    const document = JSON.parse(canonical(proposed)) as JsonValue;
     const plan = compilePlan(name, document, specsOf(this.#declared.tools));
     const closure = closureOf(name, plan, specsOf(this.#tools), (agent) => this.#grantsOf(agent));
     assertCovers(name, closure, this.#granted);

@@ -54,7 +54,7 @@ const bounds = {
 const read = { type: 'tool', tool: 'order', arguments: { id: 'o1' } };
 const paying = { type: 'tool', tool: 'pay', arguments: { to: 'ada', cents: { $from: '/nodes/order/cents' } } };
 const BOUNDED = plan({ order: read, pay: { ...paying, bounds } });
-const OPEN = plan({ order: read, pay: paying });
+const OPEN = plan({ pay: paying, order: read });
 const FIXED = plan({ pay: { type: 'tool', tool: 'pay', arguments: { to: { $from: '/input' }, cents: 7 } } });
 const ASKED = plan({
   sure: { type: 'ask', approval: 'Really?' },
@@ -171,7 +171,9 @@ describeEachDatabase('plans that agents propose', (kind) => {
     price = 101;
     for (const agent of ['bounded', 'open']) {
       const { id } = await runToRest(test.engine, agent);
-      await settle(id, 'propose_plan', { verdict: 'approve' });
+      const item = await settle(id, 'propose_plan', { verdict: 'approve' });
+      // A digest knows no order, nor does what is said of a plan.
+      expect(item.reason.text).toContain('Nodes: order (order), pay (pay).');
       await restOf(test.engine, id);
       const child = await childOf(id);
       expect(await waitsIn(child, 'pay')).toMatchObject({ arguments: { cents: 101 } });
