@@ -35,7 +35,7 @@ const examples = Object.entries(COMMAND_EXAMPLES).flatMap(([name, lines]) => lin
 
 it.each(examples)('the example %s parses', async (line = '', name = '') => {
   const bare = line.replace(/^source <\((.+)\)$/, '$1').replace(/ > .+$/, '');
-  const [program, ...given] = words(bare.replaceAll(/@\S+/g, '{}'));
+  const [program, ...given] = words(bare.replaceAll(/(?<=\s)@\S+/g, '{}'));
   const asked = name.split(' ');
   expect([program, ...given.slice(0, asked.length)]).toEqual(['holdfast', ...asked]);
   const fresh = commands(SHUT_DOORS).flatMap((one) => [one, ...one.commands]);

@@ -34,7 +34,7 @@ it('completes commands, those below one, options and choices', async () => {
   expect(await next('ap')).toEqual(['approve']);
   expect(await next('')).toEqual(expect.arrayContaining(['run', 'inbox', 'task', 'help']));
   expect(await next('task', 'ca')).toEqual(['cancel']);
-  expect(await next('help', 'task', 're')).toEqual(['requeue']);
+  expect(await next('help', 'task', 're')).toEqual(['requeue', 'register', 'read']);
   expect(await next('run', '--w')).toEqual(['--wait']);
   expect(await next('run', '--wait', '--')).not.toContain('--wait');
   expect(await next('runs', '--status', 'p')).toEqual(['paused']);

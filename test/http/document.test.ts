@@ -41,9 +41,14 @@ test('no two operations share a name, and only probes and sign-ins need no token
     'GET /livez',
     'GET /readyz',
   ]);
-  expect(GUARDED_ROUTES.filter((route) => route.method === 'GET').every((route) => leastRole(route) === 'viewer')).toBe(
-    true,
-  );
+  const reads = GUARDED_ROUTES.filter((route) => route.method === 'GET' && leastRole(route) !== 'viewer');
+  // A definition has hidden tests and the solution; who read what is for those who answer for it.
+  expect(reads.map(name)).toEqual([
+    'GET /api/v1/task-definitions/{name}/{version}',
+    'GET /api/v1/task-definitions/{name}/{version}/diff/{other}',
+    'GET /api/v1/access',
+    'GET /api/v1/runs/{id}/access',
+  ]);
 });
 
 test('every parameter of a path is described, and every error that a route may answer', () => {

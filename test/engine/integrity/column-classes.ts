@@ -81,13 +81,20 @@ const OTHERS: { readonly [table: string]: readonly Classed[] } = {
   tasks: all(
     'shown',
     'what was submitted, and the result as it was written; the run and its log say what was done',
-    'id tenant definition_hash name version category difficulty tags agent parameters seed image reward_function priority metadata run_id attempts status result_type result reward verification_passed created_at updated_at completed_at retries retry_at requeues attempts_before',
+    'id tenant definition_hash name version category difficulty tags agent parameters seed image reward_function priority metadata run_id attempts status result_type result reward verification_passed created_at updated_at completed_at retries retry_at requeues attempts_before batch',
   ),
   task_definitions: all(
     'shown',
     'named by a hash, which nothing signed has',
-    'tenant hash name version definition created_at',
+    'tenant hash name version definition created_at category difficulty registered_at registered_by deprecated_at deprecated_by deprecated_reason',
   ),
+  datasets: all(
+    'shown',
+    'named by a hash, which nothing signed has',
+    'id tenant name version description hash tasks created_at created_by',
+  ),
+  dataset_tasks: all('shown', 'which tasks a dataset has', 'tenant dataset dataset_version place name hash'),
+  batches: all('shown', 'under which key tasks were submitted', 'tenant key lines refused actor submitted_at'),
   exports: all(
     'shown',
     'how far an export is; its files have digests',

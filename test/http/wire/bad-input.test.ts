@@ -114,7 +114,9 @@ describeEachDatabase('bad input', (kind) => {
 
     describe('NUL and half a character', () => {
       const parameters = ROUTES.filter(({ access, method }) => access !== 'open' && method === 'GET').flatMap((route) =>
-        Object.keys(route.query.shape).map((name) => [route.path.replaceAll(/\{\w+\}/g, 'x'), name] as const),
+        Object.keys(route.query.shape).map(
+          (name) => [route.path.replace('{version}', '1.0.0').replaceAll(/\{\w+\}/g, 'x'), name] as const,
+        ),
       );
       test.each(parameters)('in the query of %s: %s', async (path, name) => {
         for (const value of ['%00', 'a%00b']) {
