@@ -99,7 +99,9 @@ describeBothDatabasesSlowly('batches of tasks over HTTP', (kind) => {
     ]);
     const [first = '', second = ''] = idsIn(answers);
     const task = await door.engine.getTask(second, { actor: 'v', role: 'viewer', tenant: 'default' });
-    expect(task).toMatchObject({ name: 'add-up', parameters: { a: 2 }, agent, status: 'queued' });
+    expect(task).toMatchObject({ name: 'add-up', parameters: { a: 2 }, agent });
+    // A worker may have it by now.
+    expect(['queued', 'running']).toContain(task.status);
     expect(await tasksNow()).toContain(first);
   });
 
