@@ -72,7 +72,7 @@ describePostgresSlowly('three workers', () => {
         const name = NAMES[n % NAMES.length] ?? '';
         const worker = workers.get(name);
         if (worker === undefined || isOver) return;
-        if (random() < 0.5) await kill(worker);
+        if (n % 2 === 0) await kill(worker);
         else await freeze(name, worker);
         if (worker.isGone) await start(name);
         frozen.delete(name);
@@ -151,7 +151,7 @@ describePostgresSlowly('three workers', () => {
     expect(await timers()).toBe(0);
     await verifyAll(ids);
     expect(tally).toMatchObject({ killed: expect.any(Number), frozen: expect.any(Number) });
-    expect(Math.min(tally.killed, tally.frozen)).toBeGreaterThan(2);
+    expect(Math.min(tally.killed, tally.frozen)).toBeGreaterThan(1);
     console.info(
       `storm: ${JSON.stringify({ ...tally, requested, seconds: (Date.now() - began) / 1000, payments: expected.length })}`,
     );
