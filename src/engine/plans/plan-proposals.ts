@@ -83,7 +83,7 @@ export class ProposedPlans {
     const kept = this.#read.get(digest);
     if (kept !== undefined) return kept;
     const name = 'that was proposed';
-    // A digest knows no order of members: whoever reads the plan first must see the same order as those after it.
+    // A digest knows no order of members: the first reader of a plan must see the same order as those after it.
     const document = JSON.parse(canonical(proposed)) as JsonValue;
     const plan = compilePlan(name, document, specsOf(this.#declared.tools));
     const closure = closureOf(name, plan, specsOf(this.#tools), (agent) => this.#grantsOf(agent));
