@@ -2,7 +2,8 @@ import type { Agent, RunState } from '@openai/agents';
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import { isSeparate } from '../../src/core/interruptions/decision.js';
 import type { ApprovalTerms } from '../../src/core/runs/ending.js';
-import type { AuthorizedCall, SegmentContext } from '../segment-context.js';
+import type { ToolSpec } from '../../src/core/tools/tool.js';
+import type { AuthorizedCall, RunFacts, SegmentContext } from '../segment-context.js';
 
 /** Notes the approvals that the SDK reports, in its order, after the waits that were found inside calls. Says whether there are any. */
 export function waitForApprovals(scope: SegmentContext, state: RunState<unknown, Agent>): boolean {
@@ -36,5 +37,9 @@ export const termsOf = ({ run }: SegmentContext, { wrapped, capabilities }: Auth
   toolVersion: wrapped.spec.version,
   capabilities,
   required: wrapped.spec.approvals,
-  separate: isSeparate([...run.separateRequester, wrapped.spec.separateRequester], wrapped.spec.approvals),
+  separate: takesOthers(run, wrapped.spec),
 });
+
+/** Whether an approval of a tool must be of someone else than who asked for the run. */
+export const takesOthers = ({ separateRequester }: RunFacts, spec: ToolSpec): boolean =>
+  isSeparate([...separateRequester, spec.separateRequester], spec.approvals);

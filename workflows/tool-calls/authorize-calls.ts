@@ -1,7 +1,6 @@
 import type { ModelRequest } from '@openai/agents';
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import { checksOf, strictest } from '../../src/core/grants/capability.js';
-import { isSeparate } from '../../src/core/interruptions/decision.js';
 import { type Standing, standingFor } from '../../src/core/interruptions/standing.js';
 import { type JsonObject, type JsonValue, plainText, toJson } from '../../src/core/json.js';
 import type { EventData } from '../../src/core/log/event.js';
@@ -13,6 +12,7 @@ import type { CallSource } from '../call-source.js';
 import { callbackStep } from '../durable-step.js';
 import { type OfferedTool, offeredTool, wrappedToolOf } from '../sdk/wrap-tool.js';
 import { type AuthorizedCall, type SegmentContext, SegmentStop, type WrappedTool } from '../segment-context.js';
+import { takesOthers } from './approvals.js';
 import type { AskedCall } from './tool-guardrails.js';
 import { guardrailRefusal } from './tool-guardrails.js';
 
@@ -85,15 +85,10 @@ export function authorizeCall(
     judged === 'ask' && held === null
       ? planFor(scope, spec, { callId: call.callId, tool: spec.name, arguments: args })
       : null;
-  const decision = held === null && plan === null ? judged : 'allow';
+  const already = approvedBefore(held, plan);
+  const decision = already === null ? judged : 'allow';
   const why = problem ?? rule ?? checks.find((check) => check.effect === granted)?.reason ?? 'granted';
-  const text = plainText(
-    plan === null
-      ? held === null
-        ? why
-        : `${held.rule.actor} approved every such call (${held.rule.id}).`
-      : `It was approved with the plan ${plan.digest}.`,
-  );
+  const text = plainText(already ?? why);
   const digest = callDigest({
     ...{ runId: scope.run.id, callId: call.callId, tool: spec.name, toolVersion: spec.version },
     ...{ arguments: args, policyVersion: scope.run.grants.policyVersion },
@@ -108,9 +103,15 @@ export function authorizeCall(
     ...{ callId: call.callId, agent, wrapped, arguments: args, argumentsText: call.arguments, input },
     ...{ digest, decision, text, reason: rule === null ? 'grant_ask' : 'tool_rule', checkedEventKey },
     refusal: refusalOf(decision, text),
-    ...{ capabilities, known: null, approved: held !== null || plan !== null, standing: held },
+    ...{ capabilities, known: null, approved: already !== null, standing: held },
     ...{ repeatApprovedBy: null, allowedElsewhere: null, waitDecision: null, agentState: null },
   };
+}
+
+/** Why a call that is to be asked for need not be; null: it is asked for. */
+function approvedBefore(held: Standing | null, plan: PlanOfCheck | null): string | null {
+  if (held !== null) return `${held.rule.actor} approved every such call (${held.rule.id}).`;
+  return plan === null ? null : `It was approved with the plan ${plan.digest}.`;
 }
 
 /**
@@ -120,8 +121,7 @@ export function authorizeCall(
 function planFor({ source, run, approvedPlan }: SegmentContext, spec: ToolSpec, call: CallOfPlan): PlanOfCheck | null {
   const recorded = source.checked(call.callId);
   if (recorded !== undefined) return recorded.approvedPlan ?? null;
-  if (approvedPlan === null || spec.approvals > approvedPlan.by.length) return null;
-  if (isSeparate([...run.separateRequester, spec.separateRequester], spec.approvals)) return null;
+  if (approvedPlan === null || spec.approvals > approvedPlan.by.length || takesOthers(run, spec)) return null;
   if (run.proposals?.approves(run.input, call) !== true) return null;
   return { digest: approvedPlan.digest, by: approvedPlan.by };
 }

@@ -1,10 +1,10 @@
-import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { useEffect, useState } from 'preact/hooks';
 import type { RunDelta } from '../../core/log/delta.js';
 import type { RunEvent } from '../../core/log/event.js';
 import { exactlyParsed } from '../text/exact.js';
-import { addressOf, NoAnswerError, ProblemError, problemIn, send } from './ask.js';
+import { NoAnswerError } from './ask.js';
 import { silentSince } from './query.js';
+import { isRefused, LONGEST_PAUSE_MS, openStream } from './stream.js';
 
 /** What a model says while it answers: of the newest attempt of the open turn. */
 export interface Said {
@@ -25,7 +25,6 @@ export interface LiveEvents {
 const NOTHING: LiveEvents = { events: [], said: null, ended: false, error: null };
 const DRAW_MS = 80;
 const SAID_MOST = 262_144;
-const LONGEST_PAUSE_MS = 30_000;
 
 function withDelta(said: Said | null, delta: RunDelta): Said | null {
   if (delta.type === 'dropped') return said === null ? null : { ...said, dropped: said.dropped + delta.count };
@@ -43,13 +42,8 @@ async function follow(
   signal: AbortSignal,
   take: (one: RunEvent | RunDelta) => void,
 ): Promise<boolean> {
-  const response = await send(addressOf(`runs/${encodeURIComponent(id)}/events`), {
-    headers: { Accept: 'text/event-stream', 'Last-Event-ID': String(after), 'Holdfast-Console': '1' },
-    signal,
-  });
-  if (!response.ok || response.body === null) throw problemIn(await response.text(), response.status);
+  const messages = await openStream(`runs/${encodeURIComponent(id)}/events`, { after: String(after), signal });
   silentSince.value = null;
-  const messages = response.body.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream());
   for await (const { event, data } of messages) {
     if (event === 'end') return true;
     take(exactlyParsed<RunEvent | RunDelta>(data));
@@ -113,7 +107,7 @@ class Follower {
     this.#said = null;
     this.#draw();
     if (error instanceof NoAnswerError) silentSince.value ??= Date.now();
-    return !(error instanceof ProblemError && error.problem.status < 429);
+    return !isRefused(error);
   }
 
   #draw(): void {

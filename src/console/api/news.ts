@@ -1,6 +1,5 @@
-import { EventSourceParserStream } from 'eventsource-parser/stream';
-import { addressOf, ProblemError, problemIn, send } from './ask.js';
 import { readAgain } from './query.js';
+import { isRefused, LONGEST_PAUSE_MS, openStream } from './stream.js';
 
 /** What is read again when something of a kind happens. Kinds begin with these words. */
 const ABOUT: readonly (readonly [kinds: string, paths: readonly string[]])[] = [
@@ -13,7 +12,6 @@ const ALL = ABOUT.flatMap(([, paths]) => paths);
 
 const LOCK = 'holdfast-live';
 const SOONEST_MS = 500;
-const LONGEST_PAUSE_MS = 30_000;
 
 /** Reads again what events are about: at most so often, and not where no one looks, since a page that comes into sight reads again. */
 class Readings {
@@ -52,14 +50,8 @@ interface Place {
 }
 
 async function follow(place: Place, signal: AbortSignal, take: (event: string, data: string) => void): Promise<void> {
-  const query = place.last === '' ? { cursor: 'now' } : {};
-  const from: Record<string, string> = place.last === '' ? {} : { 'Last-Event-ID': place.last };
-  const response = await send(addressOf('events', query), {
-    headers: { Accept: 'text/event-stream', 'Holdfast-Console': '1', ...from },
-    signal,
-  });
-  if (!response.ok || response.body === null) throw problemIn(await response.text(), response.status);
-  const messages = response.body.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream());
+  const query: Record<string, string> = place.last === '' ? { cursor: 'now' } : {};
+  const messages = await openStream('events', { query, after: place.last, signal });
   for await (const { id, event, data } of messages) {
     if (id !== undefined) place.last = id;
     take(event ?? '', data);
@@ -77,7 +69,7 @@ async function followOn(signal: AbortSignal, take: (event: string, data: string)
         take(event, data);
       });
     } catch (error) {
-      if (error instanceof ProblemError && error.problem.status < 429) return;
+      if (isRefused(error)) return;
     }
     const pauseMs = Math.min(LONGEST_PAUSE_MS, 1000 * 2 ** tries++);
     if (!signal.aborted) await new Promise((resolve) => setTimeout(resolve, pauseMs));

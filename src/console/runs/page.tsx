@@ -10,6 +10,7 @@ import { Pager } from '../shared/pager.js';
 import { RunMark } from '../shared/status.js';
 import { Table } from '../shared/table.js';
 import { Time } from '../shared/time.js';
+import { toggled } from '../shared/toggled.js';
 import { Unanswered } from '../shared/unanswered.js';
 import { Text } from '../text/text.js';
 import { countText, durationText, shortId, usdText } from '../text/words.js';
@@ -106,11 +107,7 @@ export function Page(): JSX.Element {
   const counts = useAnswer<RunCounts>({ path: 'runs/counts', query: withoutStatus(filter), every: 5000 });
   const [at, setAt] = useState(0);
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
-  const toggle = (id: string): void => {
-    const next = new Set(selected);
-    if (!next.delete(id)) next.add(id);
-    setSelected(next);
-  };
+  const toggle = (id: string): void => setSelected(toggled(selected, id));
   const what = JSON.stringify([filter, wanted, order, cursor]);
   const top = useRef({ what: '', createdAt: '' });
   const all = answer.data?.items ?? [];

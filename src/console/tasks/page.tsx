@@ -5,6 +5,7 @@ import type { TaskView } from '../../core/tasks/task.js';
 import { param, paramsOf, setParams } from '../address.js';
 import { useAnswer } from '../api/query.js';
 import { Pager } from '../shared/pager.js';
+import { toggled } from '../shared/toggled.js';
 import { Unanswered } from '../shared/unanswered.js';
 import { Text } from '../text/text.js';
 import { PutBack } from './put-back.js';
@@ -18,12 +19,6 @@ const LIMIT = 50;
 
 /** Tasks, newest first; with an id, one of them. */
 export const Page = ({ id }: { readonly id: string }): JSX.Element => (id === '' ? <List /> : <Task id={id} />);
-
-function toggled(selected: ReadonlySet<string>, id: string): ReadonlySet<string> {
-  const next = new Set(selected);
-  if (!next.delete(id)) next.add(id);
-  return next;
-}
 
 function List(): JSX.Element {
   const cursor = param('cursor');

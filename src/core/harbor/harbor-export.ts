@@ -1,6 +1,7 @@
 import { RECORDS_DIR } from '../containers/environment-spec.js';
 import { isObject, type JsonObject, sameJson } from '../json.js';
 import type { ResolvedTask } from '../tasks/resolve-task.js';
+import { shellWord } from '../tasks/shell-word.js';
 import { DIFFICULTIES, type TaskDefinition } from '../tasks/task-definition.js';
 import { bytesOf, type TaskFile, type TaskFiles } from '../tasks/task-file.js';
 import { TESTS_DIR, TRY_PATH, testFilesOf } from '../tasks/task-verification.js';
@@ -126,7 +127,7 @@ const secondsOf = ({ timeout_sec: before }: JsonObject, seconds: number): JsonOb
   timeout_sec: typeof before === 'number' && Math.ceil(before) === seconds ? before : seconds,
 });
 
-const quoted = (word: string): string => (/^[\w./:=@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
+const quoted = (word: string): string => (/^[\w./:=@%+-]+$/.test(word) ? word : shellWord(word));
 const line = (argv: readonly string[]): string => argv.map(quoted).join(' ');
 
 function dockerfileOf({ environment: { image, workdir }, initialFiles }: ResolvedTask): string {

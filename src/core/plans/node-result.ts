@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type JsonValue, jsonValue } from '../json.js';
+import { jsonOrNull, jsonValue } from '../json.js';
 import type { CallOutcome } from '../log/call-outcome.js';
 import type { NodeResult } from './next-turn.js';
 
@@ -22,14 +22,6 @@ const result = z.discriminatedUnion('type', [
 
 /** Reads what `textOfOutcome` wrote. What it did not write is an error. */
 export function resultIn(text: string): NodeResult {
-  const parsed = result.safeParse(jsonIn(text));
+  const parsed = result.safeParse(jsonOrNull(text));
   return parsed.success ? parsed.data : { type: 'error', code: 'tool_failed', message: text.slice(0, 4096) };
-}
-
-function jsonIn(text: string): JsonValue {
-  try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
-    return null;
-  }
 }

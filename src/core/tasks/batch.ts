@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { usdText } from '../money.js';
 import { resultType } from '../trajectories/trajectory-result.js';
+import { wilson } from './pass-rates.js';
 import { taskStatus } from './task.js';
 
 /** Tasks of a batch that are counted; the oldest ones. */
@@ -22,19 +23,10 @@ export const passRate = z
   );
 export type PassRate = z.infer<typeof passRate>;
 
-/** Two-sided, 95 %. */
-const Z = 1.959964;
-
-/** https://en.wikipedia.org/wiki/Binomial_proportion_confidence_interval#Wilson_score_interval, which holds for few tasks, too. */
 export function passRateOf(passed: number, ended: number): PassRate {
   if (ended === 0) return null;
   const value = passed / ended;
-  const square = Z * Z;
-  const middle = value + square / (2 * ended);
-  const half = Z * Math.sqrt((value * (1 - value) + square / (4 * ended)) / ended);
-  const part = 1 + square / ended;
-  const within = (at: number): number => Math.min(1, Math.max(0, at / part));
-  return { value, low: within(middle - half), high: within(middle + half) };
+  return { value, ...wilson(value, ended) };
 }
 
 /** A batch as a list shows it. */

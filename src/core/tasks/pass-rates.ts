@@ -82,7 +82,8 @@ export function passAtK(n: number, c: number, k: number): number | null {
 const Z = 1.959963984540054;
 
 /**
- * Wilson's score interval of a mean of `n` shares. Shares between 0 and 1 vary at most as passes and failures with the same mean
+ * Wilson's score interval of a mean of `n` shares, which holds for few, too:
+ * https://en.wikipedia.org/wiki/Binomial_proportion_confidence_interval#Wilson_score_interval. Shares between 0 and 1 vary at most as passes and failures with the same mean
  * do, so that it is never too narrow for them.
  */
 export function wilson(mean: number, n: number): { readonly low: number; readonly high: number } {

@@ -1,10 +1,9 @@
 import type { ResolvedTask } from './resolve-task.js';
+import { shellWord } from './shell-word.js';
 import { bytesOf } from './task-file.js';
 
 /** Characters of a command, far below what a shell takes as one argument. */
 const PIECE = 32_768;
-
-const quoted = (text: string): string => `'${text.split("'").join(`'\\''`)}'`;
 
 /** The reference solution of a task as commands for a shell in its workspace, in their order. */
 export function solutionCommands({ solution }: Pick<ResolvedTask, 'solution'>): readonly string[] {
@@ -12,9 +11,9 @@ export function solutionCommands({ solution }: Pick<ResolvedTask, 'solution'>): 
   const commands: string[] = [];
   for (const [path, file] of Object.entries(solution.files)) {
     const content = bytesOf(file).toString('base64');
-    const target = quoted(path);
+    const target = shellWord(path);
     commands.push(
-      `${path.includes('/') ? `mkdir -p ${quoted(path.slice(0, path.lastIndexOf('/')))} && ` : ''}: >${target}`,
+      `${path.includes('/') ? `mkdir -p ${shellWord(path.slice(0, path.lastIndexOf('/')))} && ` : ''}: >${target}`,
     );
     for (let at = 0; at < content.length; at += PIECE)
       commands.push(`echo ${content.slice(at, at + PIECE)} | base64 -d >>${target}`);
@@ -39,7 +38,7 @@ function joined(commands: readonly string[]): readonly string[] {
 
 /** A script that is too long for a command comes by a file, which is removed after it. */
 function scriptCommands(script: string): readonly string[] {
-  if (script.length <= PIECE) return [`sh -c ${quoted(script)}`];
+  if (script.length <= PIECE) return [`sh -c ${shellWord(script)}`];
   const content = Buffer.from(script, 'utf8').toString('base64');
   const pieces: string[] = [];
   for (let at = 0; at < content.length; at += PIECE)

@@ -13,9 +13,9 @@ const viewOf = ({ id, at, actor, role, method, route, target, status }: KeptAcce
 async function page(
   { stepContext: { knex } }: EngineContext,
   filter: AccessFilter,
-  { limit, cursor }: PageOf,
+  of: PageOf,
 ): Promise<Page<AccessView>> {
-  const found = await listAccessRows(knex, filter, { limit, ...(cursor === undefined ? {} : { cursor }) });
+  const found = await listAccessRows(knex, filter, of);
   return { items: found.rows.map(viewOf), nextCursor: cursorAfter(found) };
 }
 

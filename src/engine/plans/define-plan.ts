@@ -27,10 +27,10 @@ export interface PlanDeclaration
 }
 
 /** Children may take what is left of the turns of their plan. */
-export const MOST_TURNS = 10_000;
+const MOST_TURNS = 10_000;
 
 /** What a run of a plan gives is JSON, whatever its shape. */
-export const jsonOutput = () => ({
+const jsonOutput = () => ({
   ...{ type: 'json_schema' as const, name: 'output', strict: false },
   schema: { type: 'object' as const, properties: {}, required: [], additionalProperties: true as const },
 });
@@ -50,13 +50,24 @@ export function definePlan({ name, plan: document, tools: own = [], ...rest }: P
   const double = tools.find((tool, index) => tools.findIndex((other) => other.name === tool.name) < index);
   if (double !== undefined)
     throw invalidPlan(name, [{ pointer: '/tools', detail: `two tools have the name ${double.name}` }]);
-  const agent = new Agent({
-    name,
-    instructions: plan.document.description ?? `The plan ${name}.`,
-    model: new PlanModel(name, plan),
-    tools,
-    outputType: jsonOutput(),
-  });
+  const instructions = plan.document.description ?? `The plan ${name}.`;
+  return agentOfPlans({ name, instructions, source: plan, tools }, rest);
+}
+
+interface OfPlans {
+  readonly name: string;
+  readonly instructions: string;
+  readonly source: PlanModel['source'];
+  readonly tools: readonly DeclaredTool[];
+}
+
+/** An agent that follows plans. */
+export function agentOfPlans(
+  { name, instructions, source, tools }: OfPlans,
+  rest: Omit<AgentDeclaration, 'agent' | 'onDenied'>,
+): AgentDeclaration {
+  const model = new PlanModel(name, source);
+  const agent = new Agent({ name, instructions, model, tools: [...tools], outputType: jsonOutput() });
   // A call that is not granted is a node that failed, which the plan hears of.
   return { maxTurns: MOST_TURNS, ...rest, agent: agent as AgentDeclaration['agent'], onDenied: 'tell' };
 }

@@ -8,7 +8,7 @@ import { type Closure, closureOf, type GrantsOfAgent, grantsOfClosure } from '..
 import type { CompiledPlan } from '../../core/plans/plan.js';
 import { readPlanInput } from '../../core/plans/plan-input.js';
 import type { ToolSpec } from '../../core/tools/tool.js';
-import { PlanModel } from '../../models/plans/plan-model.js';
+import { isReader, PlanModel } from '../../models/plans/plan-model.js';
 
 /** A plan, and everything that its runs can ever need. */
 export interface RegisteredPlan {
@@ -21,7 +21,8 @@ export interface RegisteredPlan {
 }
 
 /** The plan that an agent follows; null: it has a model. */
-export const planOf = ({ model }: Agent): CompiledPlan | null => (model instanceof PlanModel ? model.plan : null);
+export const planOf = ({ model }: Agent): CompiledPlan | null =>
+  model instanceof PlanModel && !isReader(model.source) ? model.source : null;
 
 /** The capabilities that a declaration grants, also where its agent is a plan, whose grants were narrowed since. */
 export const declaredCapabilities = ({ grants }: GrantSet): readonly string[] =>

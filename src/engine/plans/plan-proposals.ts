@@ -1,4 +1,4 @@
-import { Agent } from '@openai/agents';
+import type { Agent } from '@openai/agents';
 import { z } from 'zod';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { invalidRequest } from '../../core/field-errors.js';
@@ -18,7 +18,7 @@ import { askHumanTool } from '../../tools/waiting/ask-human.js';
 import { sleepTool } from '../../tools/waiting/sleep.js';
 import { waitForEventTool } from '../../tools/waiting/wait-for-event.js';
 import type { AgentDeclaration } from '../agents/define.js';
-import { jsonOutput, MOST_TURNS, type PlanDeclaration, specsOf } from './define-plan.js';
+import { agentOfPlans, type PlanDeclaration, specsOf } from './define-plan.js';
 import { assertCovers, declaredCapabilities } from './plan-grants.js';
 
 /** What plans may be made of that agents propose. */
@@ -141,7 +141,7 @@ const proposedInput = z.strictObject({ plan: z.json(), input: z.json().default('
 
 /** The plans that runs of an agent execute; null: it is no such agent. */
 export const proposedPlansOf = ({ model }: Agent): ProposedPlans | null =>
-  model instanceof PlanModel && model.proposals instanceof ProposedPlans ? model.proposals : null;
+  model instanceof PlanModel && model.source instanceof ProposedPlans ? model.source : null;
 
 /**
  * Lets agents propose plans: the tool is for them, and runs of the runner execute what people approved. Throws `tool_invalid`, and
@@ -150,13 +150,6 @@ export const proposedPlansOf = ({ model }: Agent): ProposedPlans | null =>
 export function planProposals(declaration: ProposalsDeclaration): PlanProposals {
   const { name, tools = [], agents: _agents, approvals = 1, approvalExpiresInMs, toolName, ...rest } = declaration;
   const plans = new ProposedPlans(declaration);
-  const agent = new Agent({
-    name,
-    instructions: `Executes plans that were proposed (${name}).`,
-    model: new PlanModel(name, plans),
-    tools: [...plans.tools],
-    outputType: jsonOutput(),
-  });
   const read = (given: unknown) => {
     const { plan, input = '' } = proposal.parse(given);
     return plans.read(JSON.parse(plan) as JsonValue, input);
@@ -186,14 +179,8 @@ export function planProposals(declaration: ProposalsDeclaration): PlanProposals 
       return { digest, grants: grantsOfClosure(closure) };
     },
   });
-  // A call that is not granted is a node that failed, which the plan hears of.
-  const runner = {
-    maxTurns: MOST_TURNS,
-    ...rest,
-    agent: agent as AgentDeclaration['agent'],
-    onDenied: 'tell' as const,
-  };
-  return { tool, runner };
+  const instructions = `Executes plans that were proposed (${name}).`;
+  return { tool, runner: agentOfPlans({ name, instructions, source: plans, tools: plans.tools }, rest) };
 }
 
 const proposal = z.object({

@@ -56,11 +56,11 @@ function rowOf(
 /** Batches, newest first. */
 const listBatches = (
   { stepContext: { knex } }: EngineContext,
-  { limit, cursor }: PageOf,
+  of: PageOf,
   { tenant }: Caller,
 ): Promise<Page<BatchRow>> =>
   atOneMoment(knex, async (trx) => {
-    const page = await listBatchRows(trx, tenant, { limit, ...(cursor === undefined ? {} : { cursor }) });
+    const page = await listBatchRows(trx, tenant, of);
     const counts = await countBatches(
       trx,
       tenant,

@@ -23,6 +23,7 @@ import {
   registeredNames,
 } from '../../storage/tasks/datasets.js';
 import { type RegisteredRow, summaryOf } from '../../storage/tasks/registry.js';
+import { deprecated } from '../../storage/tasks/task-definitions.js';
 import type { EngineContext } from '../engine-context.js';
 
 const FIELDS_MOST = 20;
@@ -100,10 +101,10 @@ function assertInUse(asked: readonly NamedVersion[], rows: readonly RegisteredRo
   const old = indexesWhere(asked, (one) => typeof reasons.get(idOf(one)) === 'string');
   const [first] = old.flatMap((index) => asked[index] ?? []);
   if (first === undefined) return;
-  throw new HoldfastError(
-    'task_definition_deprecated',
-    `${first.name} of version ${first.version} is deprecated: ${reasons.get(idOf(first))}`,
-    { fields: fieldsOf(old, () => 'is deprecated') },
+  throw deprecated(
+    first,
+    reasons.get(idOf(first)) ?? '',
+    fieldsOf(old, () => 'is deprecated'),
   );
 }
 

@@ -1,6 +1,6 @@
 import { UserError } from '@openai/agents';
 import { HoldfastError } from '../../core/errors/errors.js';
-import { isRecord } from '../../core/json.js';
+import { isRecord, jsonOrNull } from '../../core/json.js';
 import { messageIn } from '../failures/error-answer.js';
 import { causesOf, textOf } from '../failures/failure-causes.js';
 import type { Destination } from '../openai/endpoint.js';
@@ -35,7 +35,7 @@ export function nativeFailure(error: unknown, destination: Destination, model: s
 /** The error of an answer, with the fields by which `classifyModelFailure` judges it. */
 function said(error: unknown): unknown {
   if (!isRecord(error)) return error;
-  const body = parsed(textOf(error, 'responseBody')) ?? error;
+  const body = jsonOrNull(textOf(error, 'responseBody') ?? '') ?? error;
   const inner = isRecord(body) && isRecord(body['error']) ? body['error'] : body;
   const kind = textOf(inner, 'type');
   const status = STATUS_OF_KIND[kind ?? ''] ?? error['statusCode'];
@@ -45,15 +45,6 @@ function said(error: unknown): unknown {
     ...{ status, code: textOf(inner, 'code') ?? undefined, type: kind ?? undefined },
     headers: headersOf(error['responseHeaders']),
   });
-}
-
-function parsed(body: string | null): unknown {
-  if (body === null) return null;
-  try {
-    return JSON.parse(body);
-  } catch {
-    return null;
-  }
 }
 
 function headersOf(value: unknown): Headers {

@@ -17,22 +17,20 @@ export interface PlanReader {
   readInput(input: JsonValue): { readonly plan: CompiledPlan; readonly input: JsonValue };
 }
 
+export const isReader = (source: CompiledPlan | PlanReader): source is PlanReader => 'readInput' in source;
+
 /**
  * A plan in the place of a model: from what its calls gave it says what is called next. It reads nothing but the request, so that a replay
  * hears the same. No tokens, no costs.
  */
 export class PlanModel implements Model {
   readonly name: string;
-  /** Null: each run brings its own. */
-  readonly plan: CompiledPlan | null;
-  /** Reads the plan that a run brings; null: all have one. */
-  readonly proposals: PlanReader | null;
+  /** The plan of all runs, or what reads the one that a run brings. */
+  readonly source: CompiledPlan | PlanReader;
 
-  constructor(name: string, plan: CompiledPlan | PlanReader) {
+  constructor(name: string, source: CompiledPlan | PlanReader) {
     this.name = name;
-    const isReader = 'readInput' in plan;
-    this.plan = isReader ? null : plan;
-    this.proposals = isReader ? plan : null;
+    this.source = source;
   }
 
   async getResponse(request: ModelRequest): Promise<ModelResponse> {
@@ -59,10 +57,10 @@ export class PlanModel implements Model {
   }
 
   #read(said: JsonValue): { readonly plan: CompiledPlan; readonly input: JsonValue } {
-    if (this.proposals !== null) return this.proposals.readInput(said);
-    if (this.plan === null) throw new HoldfastError('plan_failed', `${this.name} has no plan.`);
-    const input = readPlanInput(this.plan, said);
-    if (input.ok) return { plan: this.plan, input: input.value };
+    const { source } = this;
+    if (isReader(source)) return source.readInput(said);
+    const input = readPlanInput(source, said);
+    if (input.ok) return { plan: source, input: input.value };
     const problems = input.problems.map(({ pointer, detail }) => `/input${pointer}: ${detail}`).join('; ');
     throw new HoldfastError('plan_failed', `The plan ${this.name} cannot begin: ${problems}.`);
   }

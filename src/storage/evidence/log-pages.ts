@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import type { JsonValue } from '../../core/json.js';
+import { jsonOrNull } from '../../core/json.js';
 import type { LoggedEvent } from '../../core/log/check-log.js';
 import type { RunStatus } from '../../core/runs/run.js';
 import { eventWith } from '../log/read-events.js';
@@ -164,15 +164,7 @@ export async function wantedEvents(
 }
 
 export const loggedOf = (row: Stored): LoggedEvent => ({
-  ...eventWith(row, row.data === null ? null : parsed(row.data)),
+  // What is no JSON any more is no payload either: its hash does not fit, and the shape of its kind is another.
+  ...eventWith(row, row.data === null ? null : jsonOrNull(row.data)),
   dataText: row.data,
 });
-
-/** What is no JSON any more is no payload either: its hash does not fit, and the shape of its kind is another. */
-function parsed(text: string): JsonValue {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-}

@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import { jsonOrNull } from '../../core/json.js';
 import { OVER, RUN_STATUSES, type RunStatus } from '../../core/runs/run.js';
 import { BATCH_COUNTED_MOST, GROUPS_MOST, REWARD_BARS, type TaskGrouping } from '../../core/tasks/batch.js';
 import {
@@ -166,17 +167,9 @@ export async function unsuccessfulOf(
     .limit(FAILURES_LOOKED_AT)
     .select('id', db.raw('left(result, 100000) as result'));
   return rows.flatMap(({ id, result }) => {
-    const read = trajectoryResult.safeParse(parsed(result));
+    const read = trajectoryResult.safeParse(jsonOrNull(result));
     return read.success ? [{ id, result: read.data }] : [];
   });
-}
-
-function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return null;
-  }
 }
 
 /** Open tasks of a batch that no one has asked to stop, the oldest first: some of them, and how many there are. */

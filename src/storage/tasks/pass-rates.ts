@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import { type Attempted, type PassFilter, RATED_TASKS_MOST } from '../../core/tasks/pass-rates.js';
+import { whereSame } from './same-columns.js';
 
 /** How many attempts each agent made at each definition and how many passed, by agents; at most one row more than is shown. */
 export async function attemptedRows(
@@ -8,7 +9,7 @@ export async function attemptedRows(
   { dataset, from, to, ...same }: PassFilter,
 ): Promise<readonly Attempted[]> {
   const query = db('holdfast.tasks as t').where({ 't.tenant': tenant }).whereNot({ 't.result_type': 'error' });
-  for (const [column, value] of Object.entries(same)) if (value !== undefined) query.where({ [`t.${column}`]: value });
+  whereSame(query, 't', same);
   if (from !== undefined) query.where('t.created_at', '>=', from);
   if (to !== undefined) query.where('t.created_at', '<', to);
   if (dataset !== undefined) {

@@ -2,6 +2,7 @@ import type { Knex } from 'knex';
 import type { DefinitionFilter, DefinitionSummary, NamedVersion } from '../../core/tasks/registry.js';
 import type { PageRows } from '../runs/page-rows.js';
 import { newestFirst, type Placed } from '../runs/run-list.js';
+import { whereSame } from './same-columns.js';
 
 /** Definitions of tasks as lists show them. */
 export interface RegisteredRow extends NamedVersion {
@@ -35,7 +36,7 @@ export function listRegistered(
   page: PageAsked,
 ): Promise<PageRows<Placed<RegisteredRow>>> {
   const query = registered(db).where({ 'd.tenant': tenant });
-  for (const [column, value] of Object.entries(same)) if (value !== undefined) query.where({ [`d.${column}`]: value });
+  whereSame(query, 'd', same);
   if (deprecated === 'true') query.whereNotNull('d.deprecated_at');
   if (deprecated === 'false') query.whereNull('d.deprecated_at');
   return newestFirst(db, query, page, { at: 'd.registered_at', id: 'd.hash', bytes: '256' });
@@ -51,7 +52,7 @@ export const findRegistered = (
     .orderBy('d.created_at', 'desc')
     .first();
 
-/** Deprecates every row of these names, or takes that back. The same again keeps who did it first. Gives how many rows there are. */
+/** Deprecates every row of these names, or takes that back. The same again keeps who did it first. */
 export async function setDeprecated(
   db: Knex,
   tenant: string,

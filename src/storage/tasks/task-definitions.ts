@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { HoldfastError } from '../../core/errors/errors.js';
+import { type FieldError, HoldfastError } from '../../core/errors/errors.js';
 import { differencesOf } from '../../core/tasks/task-differences.js';
 
 /** A definition of tasks as it is kept: canonical JSON under its hash. */
@@ -67,12 +67,13 @@ function taken({ name, version, hash, definition }: KeptDefinition, other: KeptD
   );
 }
 
-/** Why a task of a deprecated definition is not submitted. */
+/** Why a deprecated definition is not submitted, and gets into no dataset. */
 export const deprecated = (
   { name, version }: Pick<KeptDefinition, 'name' | 'version'>,
   reason: string,
+  fields: readonly FieldError[] = [],
 ): HoldfastError =>
-  new HoldfastError('task_definition_deprecated', `${name} of version ${version} is deprecated: ${reason}`);
+  new HoldfastError('task_definition_deprecated', `${name} of version ${version} is deprecated: ${reason}`, { fields });
 
 /** The last one of these names; undefined: there is none. */
 export const findDefinition = (

@@ -3,6 +3,7 @@ import { OVER } from '../../core/runs/run.js';
 import type { TaskFilter } from '../../core/tasks/task.js';
 import type { PageRows } from '../runs/page-rows.js';
 import { newestFirst, type Placed } from '../runs/run-list.js';
+import { whereSame } from './same-columns.js';
 import { deadSql, type SeenTask, seenTasks } from './tasks.js';
 
 /** A page of tasks, newest first. */
@@ -20,7 +21,7 @@ export async function listTaskRows(
 const TASK_BYTES = 'octet_length(t.parameters) + octet_length(t.metadata) + coalesce(octet_length(t.result), 0)';
 
 function narrow(query: Knex.QueryBuilder, { status, tag, result, dead, ...same }: TaskFilter): void {
-  for (const [column, value] of Object.entries(same)) if (value !== undefined) query.where({ [`t.${column}`]: value });
+  whereSame(query, 't', same);
   if (tag !== undefined) query.whereRaw('t.tags @> array[?]::text[]', [tag]);
   if (result !== undefined) query.where({ 't.result_type': result });
   if (dead !== undefined) query.whereRaw(deadSql('t'));

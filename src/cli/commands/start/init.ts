@@ -4,6 +4,7 @@ import { Command, Option } from 'commander';
 import { z } from 'zod';
 import { environmentVariable } from '../../../config.js';
 import { HoldfastError } from '../../../core/errors/errors.js';
+import { jsonOrNull } from '../../../core/json.js';
 import { packageVersions } from '../../help.js';
 import { CONFIG_FILES } from '../../load-config.js';
 import { json, jsonOption } from '../../options.js';
@@ -94,17 +95,9 @@ const manifest = z
 
 /** Packages that a project lacks which has a `package.json` of its own. */
 function missingIn(file: string): readonly string[] {
-  const read = manifest.parse(parsedOrNull(readFileSync(file, 'utf8')));
+  const read = manifest.parse(jsonOrNull(readFileSync(file, 'utf8')));
   const there = { ...read.dependencies, ...read.devDependencies };
   return NEEDED.filter((name) => !Object.hasOwn(there, name));
-}
-
-function parsedOrNull(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
 
 /** `missing`: what is to be added to the packages of a project; null: it is new. */

@@ -5,7 +5,7 @@ import { EXERCISE_CONFIG, type Exercise, importExercism } from '../../../core/ha
 import { importHumanEval, isHumanEval } from '../../../core/harbor/benchmarks/human-eval.js';
 import type { BenchmarkLine, ImportOptions, ImportReport } from '../../../core/harbor/benchmarks/imported.js';
 import { importSweBench, isSweBench } from '../../../core/harbor/benchmarks/swe-bench.js';
-import { isObject, type JsonObject } from '../../../core/json.js';
+import { isObject, jsonOrNull } from '../../../core/json.js';
 import { taskHashOf } from '../../../core/tasks/task-definition.js';
 import { fileOf } from '../../../core/tasks/task-file.js';
 import { misuse } from '../../options.js';
@@ -27,8 +27,8 @@ export function benchmarkAt(place: string): Benchmark | null {
   if (lstatSync(place).isDirectory()) return isExercism(place) ? 'exercism' : null;
   const first = linesOf(place)[0]?.value;
   if (!isObject(first)) return null;
-  if (isSweBench(first as JsonObject)) return 'swe-bench';
-  return isHumanEval(first as JsonObject) ? 'humaneval' : null;
+  if (isSweBench(first)) return 'swe-bench';
+  return isHumanEval(first) ? 'humaneval' : null;
 }
 
 export function importBenchmark(benchmark: Benchmark, place: string, options: ImportOptions): ImportReport {
@@ -43,14 +43,9 @@ export function importBenchmark(benchmark: Benchmark, place: string, options: Im
 function linesOf(path: string): readonly BenchmarkLine[] {
   const { content } = readRegular(path, LINES_LARGEST);
   const text = (path.endsWith('.gz') ? unpacked(content, path) : content).toString('utf8');
-  return text.split('\n').flatMap((line, index) => {
-    if (line.trim() === '') return [];
-    try {
-      return [{ line: index + 1, value: JSON.parse(line) as unknown }];
-    } catch {
-      return [{ line: index + 1, value: null }];
-    }
-  });
+  return text
+    .split('\n')
+    .flatMap((line, index) => (line.trim() === '' ? [] : [{ line: index + 1, value: jsonOrNull(line) }]));
 }
 
 function unpacked(content: Buffer, path: string): Buffer {

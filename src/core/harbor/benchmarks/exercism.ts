@@ -1,14 +1,14 @@
 import { z } from 'zod';
+import { jsonOrNull } from '../../json.js';
 import type { TaskInput } from '../../tasks/task-definition.js';
 import type { TaskFile, TaskFiles } from '../../tasks/task-file.js';
 import { literally } from '../../tasks/task-texts.js';
 import { slugOf } from '../harbor-config.js';
-import { Importing, type ImportOptions, type ImportReport, NotFitting } from './imported.js';
+import { Importing, type ImportOptions, type ImportReport, NotFitting, PYTHON_IMAGE } from './imported.js';
 
 /** Exercises as Exercism's tracks have them: a directory with `.meta/config.json`, instructions, a stub and tests. */
 
 export const EXERCISE_CONFIG = '.meta/config.json';
-const IMAGE = 'python:3.13-slim';
 const paths = z.array(z.string()).default([]);
 const exerciseConfig = z.object({
   files: z.object({ solution: paths, test: paths, example: paths, exemplar: paths, editor: paths }),
@@ -35,7 +35,7 @@ export function importExercism(
     importing.take(exercise.slug, (note) => {
       const difficulty = difficulties.get(exercise.slug) ?? null;
       if (difficulty === null) note('difficulty: not said; medium here');
-      return { ...taskOf(exercise, image ?? IMAGE, note), difficulty: difficulty ?? 'medium' };
+      return { ...taskOf(exercise, image ?? PYTHON_IMAGE, note), difficulty: difficulty ?? 'medium' };
     });
   return importing.report();
 }
@@ -45,7 +45,7 @@ const difficultyOf = (level: number): TaskInput['difficulty'] =>
   level <= 3 ? 'easy' : level <= 6 ? 'medium' : level <= 8 ? 'hard' : 'expert';
 
 function difficultiesIn(track: string | null): ReadonlyMap<string, TaskInput['difficulty']> {
-  const parsed = trackConfig.safeParse(jsonIn(track ?? '{}'));
+  const parsed = trackConfig.safeParse(jsonOrNull(track ?? '{}'));
   if (!parsed.success) return new Map();
   return new Map(
     parsed.data.exercises.practice.flatMap(({ slug, difficulty }) =>
@@ -54,18 +54,10 @@ function difficultiesIn(track: string | null): ReadonlyMap<string, TaskInput['di
   );
 }
 
-function jsonIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-}
-
 const UNUSED = /^(\.docs|\.meta|\.approaches|\.articles)\//;
 
 function taskOf({ slug, files }: Exercise, image: string, note: (text: string) => void): TaskInput {
-  const config = exerciseConfig.safeParse(jsonIn(textOf(files, EXERCISE_CONFIG)));
+  const config = exerciseConfig.safeParse(jsonOrNull(textOf(files, EXERCISE_CONFIG)));
   if (!config.success) throw new NotFitting(`${EXERCISE_CONFIG} does not say which files are what`);
   const { solution, test, example, exemplar, editor } = config.data.files;
   if (test.length === 0 || !test.every((path) => path.endsWith('.py')))

@@ -11,6 +11,7 @@ import {
   neededText,
   noteUnread,
   objectsIn,
+  PYTHON_IMAGE,
   textIn,
 } from './imported.js';
 
@@ -18,7 +19,6 @@ import {
 
 const READ = new Set(['task_id', 'prompt', 'entry_point', 'canonical_solution', 'test']);
 const NAME = /^[A-Za-z_]\w*$/;
-const IMAGE = 'python:3.13-slim';
 
 export const isHumanEval = (value: JsonObject): boolean =>
   textIn(value, 'task_id') !== null && textIn(value, 'prompt') !== null && textIn(value, 'test') !== null;
@@ -26,7 +26,7 @@ export const isHumanEval = (value: JsonObject): boolean =>
 export function importHumanEval(lines: readonly BenchmarkLine[], { image }: ImportOptions): ImportReport {
   const importing = new Importing();
   for (const [line, value] of objectsIn(lines, importing))
-    importing.take(textIn(value, 'task_id') ?? line, (note) => taskOf(value, image ?? IMAGE, note));
+    importing.take(textIn(value, 'task_id') ?? line, (note) => taskOf(value, image ?? PYTHON_IMAGE, note));
   return importing.report();
 }
 

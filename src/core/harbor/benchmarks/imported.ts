@@ -4,6 +4,9 @@ import { parseTask, type TaskDefinition, type TaskInput } from '../../tasks/task
 
 /** What becomes of the items of a benchmark that others made. */
 
+/** Where programs in Python are tried whose benchmark names no image. */
+export const PYTHON_IMAGE = 'python:3.13-slim';
+
 export interface ImportOptions {
   /** The image of each task; null: that of the format. */
   readonly image: string | null;

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../json.js';
+import { type JsonObject, jsonOrNull } from '../../json.js';
 import type { TaskInput } from '../../tasks/task-definition.js';
 import { literally } from '../../tasks/task-texts.js';
 import { slugOf } from '../harbor-config.js';
@@ -77,24 +77,15 @@ function taskOf(value: JsonObject, image: string | null, note: (text: string) =>
 
 /** The public name of the image of an instance. */
 const imageOf = (id: string): string =>
-  `swebench/sweb.eval.x86_64.${id.toLowerCase().split('__').join('_1776_')}:latest`;
+  `swebench/sweb.eval.x86_64.${id.toLowerCase().replaceAll('__', '_1776_')}:latest`;
 
 /** A list, or its JSON as a text. */
 function testsIn(value: JsonObject, key: string): readonly string[] {
   const given = value[key];
-  const list: unknown = typeof given === 'string' ? jsonOf(given) : given;
+  const list: unknown = typeof given === 'string' ? jsonOrNull(given) : given;
   if (!Array.isArray(list) || !list.every((one) => typeof one === 'string'))
     throw new NotFitting(`its field ${key} is no list of names`);
   return list;
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? null : value;
-  } catch {
-    return null;
-  }
 }
 
 const DIFFICULTIES: Readonly<Record<string, TaskInput['difficulty']>> = {
