@@ -1,5 +1,5 @@
 import type { ComponentType, JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import type { InterruptionCounts } from '../core/interruptions/context.js';
 import { followLinks, go, path } from './address.js';
 import { cache, signedOut, silentSince, useAnswer } from './api/query.js';
@@ -186,7 +186,8 @@ function SignedIn(): JSX.Element {
     };
   }, []);
   const isAtRoot = path.value === '/' || path.value === '/login';
-  useEffect(() => {
+  // Before any key counts, which may lead elsewhere.
+  useLayoutEffect(() => {
     if (isAtRoot) go('/inbox', { replace: true });
   }, [isAtRoot]);
   return (

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
+import { useLayoutEffect } from 'preact/hooks';
 
 /** Single keys that do something on a page. They rest while a field has the focus or a dialog is open. */
 
@@ -20,8 +20,9 @@ export function setKeys(on: boolean): void {
 /** Those of the place, the innermost last. */
 export const active = signal<readonly (readonly Key[])[]>([]);
 
+/** The keys are those of what was rendered last, also before the browser draws it: two may follow each other at once. */
 export function useKeys(keys: readonly Key[]): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     active.value = [...active.peek(), keys];
     return () => {
       active.value = active.peek().filter((one) => one !== keys);
