@@ -41,6 +41,14 @@ export { runState } from './engine/agents/own-state.js';
 export { createEngine } from './engine/create-engine.js';
 export type { Engine } from './engine/engine.js';
 export type { EngineConfig } from './engine/engine-config.js';
+export {
+  defineStateMachine,
+  type StateDeclaration,
+  type StateDeclarations,
+  type StateMachineDeclaration,
+  type StateOf,
+  type StepOf,
+} from './engine/machines/define-state-machine.js';
 export { definePlan, type PlanDeclaration } from './engine/plans/define-plan.js';
 export { type PlanProposals, type ProposalsDeclaration, planProposals } from './engine/plans/plan-proposals.js';
 export { secret } from './engine/secrets/secret.js';

@@ -76,6 +76,8 @@ export interface CallSource {
   seqOf(key: string): number | null;
   /** Takes note of a call that got its recorded end. */
   answered(call: RepeatableCall, result: ToolResult): void;
+  /** Takes note of a recorded turn of a program, which `again` asks again. */
+  answeredBy(turn: number, again: () => readonly unknown[]): void;
   /** The recorded outcome of a call whose work is executed again; null: there is none. */
   outcome(callId: string): CallOutcome | null;
   /** The recorded verdict on a call; undefined: there is none. */
@@ -144,6 +146,7 @@ class LiveSource implements CallSource {
   executes = (): null => null;
   seqOf = (): null => null;
   answered = (): void => undefined;
+  answeredBy = (): void => undefined;
   outcome = (): null => null;
   checked = (): undefined => undefined;
   hasGoneOn = (): boolean => false;

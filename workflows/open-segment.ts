@@ -10,6 +10,7 @@ import { NO_USAGE } from '../src/core/runs/run.js';
 import { LiveContext } from '../src/core/runs/run-context.js';
 import type { RunTask } from '../src/core/tasks/resolve-task.js';
 import { LiveState, type StateProblem } from '../src/core/tools/agent-state.js';
+import { ProgramModel } from '../src/models/program-model.js';
 import type { crashesOf } from '../src/storage/dbos/takeover.js';
 import { grantsOf, inputOf, limitsOf, metadataOf, type RunRow } from '../src/storage/runs/run-row.js';
 import type { StartableAgent } from '../steps/agents/start-child.js';
@@ -35,8 +36,6 @@ export interface RunnableAgent extends StartableAgent {
   readonly mcp: RunFacts['mcp'];
   readonly environment: RunFacts['environment'];
   readonly scaffold: RunFacts['scaffold'];
-  /** Null: it has a model. */
-  readonly plan: object | null;
   readonly proposals: RunProposals | null;
 }
 
@@ -78,9 +77,6 @@ export interface LoadedFacts {
 /** Whether so many workers died with the segment that it must have a process to itself. */
 export const isSuspected = ({ crashes }: BegunSegment['crashes']): boolean => crashes >= SUSPECT_AFTER;
 
-const isPlan = (agent: RunnableAgent | undefined): boolean =>
-  agent !== undefined && (agent.plan !== null || agent.proposals !== null);
-
 /** The facts of a run that stay the same while it executes. */
 export const runFacts = (options: Workplace, run: RunRow, task: RunTask | null = null): RunFacts => ({
   id: run.id,
@@ -99,7 +95,7 @@ export const runFacts = (options: Workplace, run: RunRow, task: RunTask | null =
   takesContext: (options.agents.get(run.agent)?.context ?? null) !== null,
   stateProblem: options.agents.get(run.agent)?.state?.problemOf ?? null,
   mcp: options.agents.get(run.agent)?.mcp ?? {},
-  isPlan: isPlan(options.agents.get(run.agent)),
+  isProgram: options.agents.get(run.agent)?.agent.model instanceof ProgramModel,
   proposals: options.agents.get(run.agent)?.proposals ?? null,
   scaffold: options.agents.get(run.agent)?.scaffold ?? null,
   environment: task?.environment ?? options.agents.get(run.agent)?.environment ?? null,

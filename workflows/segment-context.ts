@@ -60,8 +60,8 @@ export interface RunFacts {
   readonly given?: Given;
   /** The plans that its runs bring with them; null: they bring none. */
   readonly proposals: RunProposals | null;
-  /** Whether it follows a plan, which reads how a call ended and decides what comes of a failure. */
-  readonly isPlan: boolean;
+  /** Whether a plan or a state machine is in the place of its model, which reads how a call ended and decides what comes of a failure. */
+  readonly isProgram: boolean;
   /** What the agent says of MCP servers, by the name of the server in capabilities. */
   readonly mcp: { readonly [server: string]: McpRules };
   /** Where commands of its calls execute; null: nowhere. */

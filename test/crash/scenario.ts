@@ -5,6 +5,7 @@ import { agents } from './agents-scenario.js';
 import { crowd } from './crowd-scenario.js';
 import { decisions } from './decisions-scenario.js';
 import { family } from './family-scenario.js';
+import { machine } from './machine-scenario.js';
 import { mcp } from './mcp-scenario.js';
 import { money } from './money-scenario.js';
 import type { KillAt } from './place.js';
@@ -41,7 +42,20 @@ export interface Scenario {
   readonly resultOf?: (item: InterruptionView) => JsonValue;
 }
 
-const SCENARIOS = { tools, agents, crowd, decisions, family, mcp, money, plans, proposals, state, waits } satisfies {
+const SCENARIOS = {
+  tools,
+  agents,
+  crowd,
+  decisions,
+  family,
+  machine,
+  mcp,
+  money,
+  plans,
+  proposals,
+  state,
+  waits,
+} satisfies {
   [name: string]: Scenario;
 };
 export type ScenarioName = keyof typeof SCENARIOS;

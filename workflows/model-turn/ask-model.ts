@@ -3,6 +3,7 @@ import { HoldfastError } from '../../src/core/errors/errors.js';
 import { isObject, type JsonValue, toJson } from '../../src/core/json.js';
 import { FinalModelError, httpStatusOf } from '../../src/models/failures/model-call-error.js';
 import { classifyModelFailure } from '../../src/models/failures/model-failure.js';
+import { ProgramModel } from '../../src/models/program-model.js';
 import { finishReasonIn, isCutReason } from '../../src/models/providers/answer-terms.js';
 import type { AttemptTarget } from '../../src/models/providers/model-attempt.js';
 import { targetOf } from '../../src/models/providers/multi-model-provider.js';
@@ -13,6 +14,7 @@ import { callModel, type ModelAnswer, type ModelFailure, type ModelResult } from
 import { catchingLate } from '../../steps/calls/late-throws.js';
 import { TurnCharges } from '../../steps/calls/turn-charges.js';
 import { durableStep } from '../durable-step.js';
+import { placeInLog } from '../place-in-log.js';
 import type { SegmentContext } from '../segment-context.js';
 import { chargedIn } from './model-budgets.js';
 
@@ -31,11 +33,15 @@ export async function askModel(
   scope: SegmentContext,
   { model, target }: AskedModel,
   request: ModelRequest,
-  turn: number,
+  { number: turn, requestedKey }: { readonly number: number; readonly requestedKey: string },
 ): Promise<ModelResult> {
   const { id: runId, taskType } = scope.run;
   const watch = chargesOf(scope, turn);
   const ask = async (signal: AbortSignal): Promise<ModelAnswer> => {
+    if (model instanceof ProgramModel) {
+      const logicalTime = model.knowsLogicalTime ? await placeInLog(scope, requestedKey) : 0;
+      return answerOf(model.answer({ ...request, signal }, { logicalTime, recorded: null }));
+    }
     const attempt = attemptOf(model, target, { runId, taskType, watch });
     const answer = answerOf(await respond(scope, attempt, { ...request, signal }, turn));
     return { ...answer, ...watch.paid, ...(attempt.route && { route: attempt.route }) };

@@ -4,6 +4,7 @@ import { HoldfastError } from '../../src/core/errors/errors.js';
 import { digestOf, toJson } from '../../src/core/json.js';
 import type { Wait } from '../../src/core/runs/ending.js';
 import { addUsage } from '../../src/core/runs/run.js';
+import { ProgramModel } from '../../src/models/program-model.js';
 import { hasStep } from '../../src/storage/dbos/segment-rows.js';
 import type { ModelAnswer, ModelResult } from '../../steps/calls/call-model.js';
 import { withDatabaseRetry } from '../../steps/database-retry.js';
@@ -40,6 +41,7 @@ export async function takeTurn(scope: SegmentContext, model: AskedModel, asked: 
   await checkLimits(scope);
   const turn = beginTurn(scope, model, asked);
   const result = await askOrReplay(scope, model, turn);
+  compareProgram(scope, model, turn);
   const answer = acceptAnswer(scope, turn, result);
   await authorizeCalls(scope, turn.agent, answer.output, turn.findWrapper);
   if (scope.state !== null && scope.parentCall === null) trimHistory(scope.state);
@@ -134,7 +136,17 @@ function logRequest(
 }
 
 const askOrReplay = async (scope: SegmentContext, model: AskedModel, turn: Turn): Promise<ModelResult> =>
-  turn.recorded ?? askModel(scope, chosenModel(scope) ?? model, turn.request, turn.number);
+  turn.recorded ?? askModel(scope, chosenModel(scope) ?? model, turn.request, turn);
+
+/** A replay asks a program again, and compares: it is to say the same of the same. */
+function compareProgram(
+  { source, chosen }: SegmentContext,
+  { model }: AskedModel,
+  { number, request, recorded }: Turn,
+): void {
+  if (!(model instanceof ProgramModel) || chosen !== null || recorded?.type !== 'answer') return;
+  source.answeredBy(number, () => model.answer(request, { logicalTime: 0, recorded: recorded.output }).output);
+}
 
 /** Logs the answer and gives its calls their ids. Throws `SegmentStop` for anything that is not an answer. */
 function acceptAnswer(scope: SegmentContext, turn: Turn, result: ModelResult): ModelAnswer {

@@ -149,6 +149,10 @@ export class RecordedSource implements CallSource {
     // An execution that goes by the recording asks nothing more of it.
   }
 
+  answeredBy(_turn: number, _again: () => readonly unknown[]): void {
+    // Neither does it of a program.
+  }
+
   get context(): ContextNote | null {
     return this.closed ? this.segment.context : null;
   }

@@ -1,6 +1,6 @@
 import type { StartedChild } from '../../src/core/agents/sub-agent.js';
 import type { Standing } from '../../src/core/interruptions/standing.js';
-import type { JsonValue } from '../../src/core/json.js';
+import { type JsonObject, type JsonValue, objectsIn, sameJson, toJson } from '../../src/core/json.js';
 import { fieldDifferences } from '../../src/core/log/compare-event.js';
 import type { EventData, EventDraft } from '../../src/core/log/event.js';
 import { eventName, type RecordedSegment } from '../../src/core/log/recording.js';
@@ -124,6 +124,21 @@ export class ReplaySource extends RecordedSource {
     this.#findings.repeatable.push({ call, outcome: result.outcome, key: finished.key, seq });
   }
 
+  override answeredBy(turn: number, again: () => readonly unknown[]): void {
+    const answer = this.segment.answers.get(turn);
+    const request = this.#requests.get(turn);
+    // What an operator wrote in place of the program is no answer of it.
+    if (answer === undefined || request === undefined || this.#isCopied(turn)) return;
+    const expected = answer.output.map(withoutCallId);
+    const actual = saidAgain(again);
+    if (sameJson(expected, actual)) return;
+    const key =
+      [...this.segment.events].find(([, { kind, data }]) => kind === 'model.responded' && data.turn === turn)?.[0] ??
+      request.key;
+    const place = { seq: this.#part.seqOf.get(key) ?? null, key, what: `model.responded of turn ${turn}` };
+    this.#findings.add({ ...place, field: '/output', expected, actual });
+  }
+
   override modelAsked(turn: number, recorded: string, present: string): string {
     return this.#isCopied(turn) ? recorded : present;
   }
@@ -209,6 +224,18 @@ function waitingIn({ events, calls }: RecordedSegment, isOver: boolean): Readonl
     isPassed ||= calls.has(callId) || children.has(callId);
   }
   return waiting;
+}
+
+/** Ids of calls are the run's. */
+const withoutCallId = ({ callId: _, ...item }: JsonObject): JsonObject => item;
+
+/** What a program says now, in the form of the log; what it fails with, where it does. */
+function saidAgain(again: () => readonly unknown[]): JsonValue {
+  try {
+    return objectsIn(toJson(again())).map(withoutCallId);
+  } catch (error) {
+    return { error: error instanceof Error ? error.message : String(error) };
+  }
 }
 
 const UNTOLD: ReadonlySet<string> = new Set(['/inputDigest', '/terms/prompt']);

@@ -186,7 +186,7 @@ async function applyApprovals(scope: SegmentContext, state: State): Promise<void
     scope.applied.add(one.interruptionId);
     if (one.verdict !== 'approve') {
       const outcome = rejectionOf(one);
-      state.reject(item, { message: scope.run.isPlan ? textOfOutcome(outcome) : outcome.message });
+      state.reject(item, { message: scope.run.isProgram ? textOfOutcome(outcome) : outcome.message });
       scope.log.add('call.finished', { callId: one.callId, tool: one.tool, outcome }, `decision:${one.interruptionId}`);
       continue;
     }

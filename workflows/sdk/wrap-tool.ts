@@ -54,7 +54,7 @@ function specOf(scope: SegmentContext, tool: FunctionTool): ToolSpec {
   const spec = toolSpecOf(tool);
   const { maxOutputBytes = spec.maxOutputBytes } = isDeclared(tool) ? spec : scope.run.plainTools;
   // What comes of a failure is the plan's to say.
-  return { ...spec, maxOutputBytes, ...(scope.run.isPlan ? { onFailure: 'tell' } : {}) };
+  return { ...spec, maxOutputBytes, ...(scope.run.isProgram ? { onFailure: 'tell' } : {}) };
 }
 
 /** The guarded function tools of an agent. Only inside a segment. */

@@ -7,12 +7,11 @@ import type { CallOutcome } from '../../src/core/log/call-outcome.js';
 import { textOfOutcome } from '../../src/core/plans/node-result.js';
 import type { Wait } from '../../src/core/runs/ending.js';
 import type { ContextChange } from '../../src/core/runs/run-context.js';
-import { seqOfKey } from '../../src/storage/log/read-events.js';
 import { type CallIntent, outcomeOf, rowOf } from '../../src/storage/runs/calls.js';
 import { callTool, executionKey, SIBLING_FAILED, type ToolCall, type ToolResult } from '../../steps/calls/call-tool.js';
-import { withDatabaseRetry } from '../../steps/database-retry.js';
 import { durableStep } from '../durable-step.js';
 import { isShaped, shaped } from '../model-turn/run-scaffold.js';
+import { placeInLog } from '../place-in-log.js';
 import type { AgentToolResult } from '../segment-context.js';
 import {
   type AuthorizedCall,
@@ -151,17 +150,12 @@ async function runTool(scope: SegmentContext, authorized: AuthorizedCall, starte
 }
 
 /** What a call finds of its run: the state as it is now, and its own place in the log. */
-const foundBy = (
-  { own, log, ctx, run, source }: SegmentContext,
-  startedKey: string,
-): Pick<ToolCall, 'state' | 'position'> => ({
-  state: own.present === null || own.problemOf === null ? null : { seen: own.present, problemOf: own.problemOf },
-  position: async () => {
-    const known = source.seqOf(startedKey);
-    if (known !== null) return known;
-    await log.flush();
-    return withDatabaseRetry(() => seqOfKey(ctx.knex, run.id, startedKey));
-  },
+const foundBy = (scope: SegmentContext, startedKey: string): Pick<ToolCall, 'state' | 'position'> => ({
+  state:
+    scope.own.present === null || scope.own.problemOf === null
+      ? null
+      : { seen: scope.own.present, problemOf: scope.own.problemOf },
+  position: () => placeInLog(scope, startedKey),
 });
 
 /** Makes what a call changed of the state of the run. What does not fit beside another call ends the run. */
@@ -296,5 +290,5 @@ export async function awaitResult(scope: SegmentContext, callId: string | undefi
     throw new Error(result.outcome.message);
   }
   if (result.type !== 'settled') return PLACEHOLDER;
-  return scope.run.isPlan ? textOfOutcome(result.outcome) : givenBy(result.outcome);
+  return scope.run.isProgram ? textOfOutcome(result.outcome) : givenBy(result.outcome);
 }

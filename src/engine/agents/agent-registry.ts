@@ -12,7 +12,7 @@ import { type DispatchLimits, dispatchLimits } from '../../core/queue/dispatch.j
 import { type RunLimits, runLimits } from '../../core/runs/run.js';
 import { type McpRules, mcpRules, serverLabel } from '../../core/tools/mcp.js';
 import { type PlainTools, plainTools, type ToolSpec } from '../../core/tools/tool.js';
-import { PlanModel } from '../../models/plans/plan-model.js';
+import { ProgramModel } from '../../models/program-model.js';
 import { HeldSecret } from '../../models/secrets/held-secret.js';
 import { isSecret } from '../../models/secrets/secret.js';
 import { toolSpecOf } from '../../tools/define/define-tool.js';
@@ -37,7 +37,7 @@ function definitionOf(agent: Agent, tools: Agent['tools']): JsonObject {
 
 const modelNameOf = ({ model }: Agent): string => {
   if (typeof model === 'string') return model;
-  return model instanceof PlanModel ? 'plan' : model.constructor.name;
+  return model instanceof ProgramModel ? model.kind : model.constructor.name;
 };
 
 const ownDefinition = (agent: Agent, tools: Agent['tools']): JsonObject => ({
@@ -298,11 +298,9 @@ function register(declaration: AgentDeclaration, ofEngine: HoldfastConfig): Regi
       toolSpecs,
       separateRequester: [declaration.separateRequester, ofEngine.separateRequester],
     },
-    // A model cannot take the place of a plan.
+    // A model cannot take the place of a program.
     forkModels:
-      plan === null && proposedPlansOf(agent) === null
-        ? [...(declaration.forkModels ?? []), ...(ofEngine.forkModels ?? [])]
-        : [],
+      agent.model instanceof ProgramModel ? [] : [...(declaration.forkModels ?? []), ...(ofEngine.forkModels ?? [])],
   };
 }
 

@@ -79,7 +79,7 @@ describe('plans', () => {
 
     it('a plan calls its nodes in the order of what they need, and waits for an approval', async () => {
       const paused = await runToRest(at.engine, 'invoice', JSON.stringify({ id: 'abc' }));
-      expect(paused).toMatchObject({ status: 'paused', costUsd: null });
+      expect(paused).toMatchObject({ status: 'paused', costUsd: '0' });
       const waits = await pendingOf(at.engine, paused.id, 'approve');
       expect(waits).toMatchObject({ kind: 'approval', callId: 'approval', reason: { text: 'Pay 300 cents?' } });
       const done = await decideAndRest(at.engine, paused.id, { verdict: 'approve' });

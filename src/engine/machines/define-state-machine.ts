@@ -1,0 +1,169 @@
+import { Agent } from '@openai/agents';
+import type { z } from 'zod';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { type JsonValue, jsonOrNull, toJson } from '../../core/json.js';
+import type {
+  Machine,
+  MachineContext,
+  MachineEvent,
+  MachineStateRule,
+  MachineStep,
+} from '../../core/machines/machine.js';
+import { textIn } from '../../core/plans/plan-input.js';
+import { type InputReader, StateMachineModel } from '../../models/machines/state-machine-model.js';
+import { type DeclaredTool, isDeclared } from '../../tools/define/define-tool.js';
+import { problemBy, problemOf } from '../../tools/define/schema-parse.js';
+import type { AgentDeclaration } from '../agents/define.js';
+
+type Kept =
+  | 'version'
+  | 'grants'
+  | 'allowEverything'
+  | 'separateRequester'
+  | 'concurrency'
+  | 'rate'
+  | 'environment'
+  | 'maxDurationMs'
+  | 'maxTurns';
+
+/** A state of a machine: what its data are, and the states that may follow it. Default of `to`: all. */
+export interface StateDeclaration {
+  readonly data: z.ZodType;
+  readonly to?: readonly string[];
+}
+
+export type StateDeclarations = { readonly [name: string]: StateDeclaration };
+
+/** One of the states, with its data. */
+export type StateOf<S extends StateDeclarations> = {
+  [K in keyof S & string]: { readonly name: K; readonly data: z.output<S[K]['data']> };
+}[keyof S & string];
+
+/** What a transition gives: the next state, and the calls that are made in it, or the output that ends the run. */
+export interface StepOf<S extends StateDeclarations> extends Omit<MachineStep, 'state'> {
+  readonly state: { [K in keyof S & string]: { readonly name: K; readonly data: z.input<S[K]['data']> } }[keyof S &
+    string];
+}
+
+/** An agent that is a program. */
+export interface StateMachineDeclaration<S extends StateDeclarations, I extends z.ZodType = z.ZodType<string>>
+  extends Pick<AgentDeclaration, Kept> {
+  /** Runs of the machine are started by this name, like those of an agent. */
+  readonly name: string;
+  readonly description?: string;
+  /** What a run is given, as JSON. Default: a text. */
+  readonly input?: I;
+  readonly states: S;
+  readonly initial: StepOf<S>['state'];
+  /** What a run gives. Default: any JSON. */
+  readonly output?: z.ZodType;
+  /** Tools that it calls. */
+  readonly tools?: readonly DeclaredTool[];
+  /** A pure function: the same for the same state, event and context. */
+  readonly transition: (state: StateOf<S>, event: MachineEvent<z.output<I>>, context: MachineContext) => StepOf<S>;
+}
+
+const MOST_TURNS = 10_000;
+
+const jsonOutput = () => ({
+  ...{ type: 'json_schema' as const, name: 'output', strict: false },
+  schema: { type: 'object' as const, properties: {}, required: [], additionalProperties: true as const },
+});
+
+/**
+ * A state machine among the `agents` of a configuration: an agent whose next calls a function of yours decides. Its runs are like those
+ * of an agent. Throws `machine_invalid`, which says what is wrong.
+ */
+export function defineStateMachine<S extends StateDeclarations, I extends z.ZodType = z.ZodType<string>>(
+  declaration: StateMachineDeclaration<S, I>,
+): AgentDeclaration {
+  const { name, description, input, states, initial, output, tools = [], transition, ...rest } = declaration;
+  const refuse = (why: string): never => {
+    throw new HoldfastError('machine_invalid', `The state machine ${String(name)} is not valid: ${why}.`);
+  };
+  if (typeof name !== 'string' || name === '') refuse('it has no name');
+  if (typeof transition !== 'function') refuse('`transition` is no function');
+  const rules = rulesOf(states, refuse);
+  for (const tool of tools) if (!isDeclared(tool)) refuse('it has a tool that defineTool did not make');
+  const names = tools.map((tool) => tool.name);
+  const double = names.find((tool, index) => names.indexOf(tool) < index);
+  if (double !== undefined) refuse(`two tools have the name ${double}`);
+  const machine: Machine = {
+    name,
+    initial: initialOf(rules, initial, refuse),
+    states: rules,
+    outputProblem: outputProblemOf(output),
+    tools: new Set(names),
+    // The states and events that it gets were read by the schemas that its types are made of.
+    transition: transition as Machine['transition'],
+  };
+  const model = new StateMachineModel(machine, inputBy(input));
+  const instructions = [description ?? `The state machine ${name}.`, ...graphOf(rules)].join('\n');
+  const agent = new Agent({ name, instructions, model, tools: [...tools], outputType: jsonOutput() });
+  return { maxTurns: MOST_TURNS, ...rest, agent: agent as AgentDeclaration['agent'], onDenied: 'tell' };
+}
+
+type Refuse = (why: string) => never;
+
+function rulesOf(states: StateDeclarations, refuse: Refuse): ReadonlyMap<string, MachineStateRule> {
+  const names = new Set(Object.keys(states ?? {}));
+  if (names.size === 0) refuse('it has no states');
+  const rules = Object.entries(states).map(([name, { data, to }]): [string, MachineStateRule] => {
+    if (typeof data?.safeParse !== 'function') refuse(`the data of the state ${name} are no zod schema`);
+    const unknown = to?.find((other) => !names.has(other));
+    if (unknown !== undefined) refuse(`the state ${name} leads to ${unknown}, which is not among its states`);
+    return [name, { read: (value) => readBy(data, value), to: to === undefined ? null : new Set(to) }];
+  });
+  return new Map(rules);
+}
+
+function initialOf(
+  rules: ReadonlyMap<string, MachineStateRule>,
+  initial: { readonly name: string; readonly data: unknown },
+  refuse: Refuse,
+): Machine['initial'] {
+  const rule = rules.get(initial?.name) ?? refuse('`initial` names none of its states');
+  const reached = new Set([initial.name]);
+  for (const name of reached) for (const next of rules.get(name)?.to ?? rules.keys()) reached.add(next);
+  const never = [...rules.keys()].filter((name) => !reached.has(name));
+  if (never.length > 0) refuse(`nothing leads to the states ${never.join(', ')}`);
+  try {
+    return { name: initial.name, data: rule.read(initial.data) };
+  } catch (error) {
+    return refuse(`the data of \`initial\` do not fit: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+function readBy(schema: z.ZodType, value: unknown): JsonValue {
+  const parsed = schema.safeParse(value);
+  if (!parsed.success) throw new Error(problemOf(parsed.error));
+  return toJson(parsed.data);
+}
+
+function outputProblemOf(schema: z.ZodType | undefined): Machine['outputProblem'] {
+  if (schema === undefined) return () => null;
+  return problemBy(schema);
+}
+
+/** Reads what a run is given: a text, or JSON where the machine has a schema of it. */
+const inputBy =
+  (schema: z.ZodType | undefined): InputReader =>
+  (given) => {
+    const text = textIn(given);
+    if (text === null) return { ok: false, why: 'expected a text; a state machine has no conversation' };
+    if (schema === undefined) return { ok: true, input: text };
+    const parsed = schema.safeParse(jsonOrNull(text) ?? text);
+    if (!parsed.success)
+      return { ok: false, why: `it does not fit the schema of the machine: ${problemOf(parsed.error)}` };
+    return { ok: true, input: toJson(parsed.data) };
+  };
+
+/** The machine that an agent is; null: it is none. */
+export const machineOf = ({ model }: Agent): StateMachineModel | null =>
+  model instanceof StateMachineModel ? model : null;
+
+/** Its states as people read them in its definition. */
+const graphOf = (rules: ReadonlyMap<string, MachineStateRule>): readonly string[] =>
+  [...rules].map(
+    ([name, { to }]) => `${name} -> ${to === null ? 'any state' : [...to].join(', ') || 'no other state'}`,
+  );
