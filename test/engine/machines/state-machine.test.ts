@@ -107,7 +107,7 @@ describeEachDatabase('a state machine', (kind) => {
       output: { why: expect.stringContaining('tool_failed: ') },
     });
     const { id } = await run('refund', '{"cents":501}');
-    expect(await decideAndRest(test.engine, id, { verdict: 'reject', reason: 'No.' }, BOB)).toMatchObject({
+    expect(await decideAndRest(test.engine, id, { verdict: 'reject', message: 'No.' }, BOB)).toMatchObject({
       status: 'completed',
       output: { why: expect.stringMatching(/^rejected: /) },
     });
