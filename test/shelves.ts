@@ -28,6 +28,7 @@ export const SHELVES: readonly string[] = [
   'ollama',
   'waiting',
   'plans',
+  'machines',
   'agents',
   'calls',
   'exec',

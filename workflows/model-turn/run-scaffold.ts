@@ -1,9 +1,11 @@
 import type { Agent, FunctionToolResult, ModelRequest } from '@openai/agents';
-import { endingStep, plainStep, shapedBy, shownBy } from '../../src/core/agents/scaffold.js';
+import { callsIn, endingStep, plainStep, shapedBy, shownBy } from '../../src/core/agents/scaffold.js';
 import type { StepResult } from '../../src/core/agents/scaffold-step.js';
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import { type JsonObject, toJson } from '../../src/core/json.js';
 import type { CallOutcome } from '../../src/core/log/call-outcome.js';
+import { said } from '../../src/core/trajectories/trajectory-step.js';
+import { isCutReason } from '../../src/models/providers/answer-terms.js';
 import { boundOutput } from '../../src/tools/define/output-bound.js';
 import type { ToolResult } from '../../steps/calls/call-tool.js';
 import type { RunScaffold } from '../segment-context.js';
@@ -54,6 +56,33 @@ export function shownRequest(scope: SegmentContext, agent: string, request: Mode
     // Items of the SDK are JSON objects.
     const shown = shownBy(scaffold, toJson(input) as readonly JsonObject[]);
     return { ...request, input: shown as unknown as Exclude<ModelRequest['input'], string> };
+  } catch (error) {
+    if (!(error instanceof HoldfastError)) throw error;
+    scope.stop = { type: 'failed', error: error.view() };
+    throw new SegmentStop(scope.stop);
+  }
+}
+
+/** A request as it is sent: a model that acts by text is offered no tools. */
+export const sentRequest = (scope: SegmentContext, agent: string, request: ModelRequest): ModelRequest =>
+  heldBy(scope, agent)?.scaffold.read === undefined ? request : { ...request, tools: [] };
+
+/** An answer with the calls that its scaffold reads in its text. What fails in it ends the run. */
+export function withReadCalls(
+  scope: SegmentContext,
+  agent: string,
+  { output, finishReason }: { readonly output: readonly JsonObject[]; readonly finishReason?: string | undefined },
+): readonly JsonObject[] {
+  const scaffold = heldBy(scope, agent)?.scaffold;
+  if (scaffold?.read === undefined || isCutReason(finishReason ?? null)) return output;
+  try {
+    const calls = callsIn(scaffold, said(output, 'message') ?? '');
+    return [
+      ...output,
+      ...calls.map(({ tool, arguments: given }) => ({
+        ...{ type: 'function_call', callId: '', name: tool, status: 'completed', arguments: JSON.stringify(given) },
+      })),
+    ];
   } catch (error) {
     if (!(error instanceof HoldfastError)) throw error;
     scope.stop = { type: 'failed', error: error.view() };

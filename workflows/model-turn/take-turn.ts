@@ -17,7 +17,7 @@ import { afterCut, outputOrError } from './cut-answer.js';
 import { assertHostedGranted } from './hosted-tools.js';
 import { budgetWait } from './model-budgets.js';
 import { offeredNames, termsOf, toolNames } from './request-terms.js';
-import { shownRequest } from './run-scaffold.js';
+import { sentRequest, shownRequest, withReadCalls } from './run-scaffold.js';
 import { restoreHistory, trimHistory } from './trim-history.js';
 
 /** A turn whose request is in the log. */
@@ -136,7 +136,7 @@ function logRequest(
 }
 
 const askOrReplay = async (scope: SegmentContext, model: AskedModel, turn: Turn): Promise<ModelResult> =>
-  turn.recorded ?? askModel(scope, chosenModel(scope) ?? model, turn.request, turn);
+  turn.recorded ?? askModel(scope, chosenModel(scope) ?? model, sentRequest(scope, turn.agent, turn.request), turn);
 
 /** A replay asks a program again, and compares: it is to say the same of the same. */
 function compareProgram(
@@ -174,7 +174,9 @@ function logAnswer(scope: SegmentContext, turn: Turn, answer: Answer): ModelAnsw
   const { number, agent, model, requestedKey, recorded } = turn;
   const { usage, responseId, route, cost, finishReason, charges = [] } = answer;
   const output =
-    recorded === null ? withOwnCallIds(scope, number, answer.output) : withRecordedIds(scope, answer.output);
+    recorded === null
+      ? withOwnCallIds(scope, number, withReadCalls(scope, agent, answer))
+      : withRecordedIds(scope, answer.output);
   scope.usage = addUsage(scope.usage, usage);
   scope.totalTokens += usage.totalTokens;
   const terms = { ...(finishReason && { finishReason }), ...(route && { route }), ...(cost && { cost }) };

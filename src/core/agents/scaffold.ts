@@ -13,9 +13,15 @@ export interface ScaffoldCall {
   readonly outcome: Extract<CallOutcome, { type: 'output' | 'error' }>;
 }
 
+/** A call that stands in the text of an answer. */
+export interface TextCall {
+  readonly tool: string;
+  readonly arguments: JsonObject;
+}
+
 /**
- * What stands between a model and its environment: the tools that the model has, and what it is shown. `step`, `history` and
- * `terminal` are pure functions of what they are given, since replays call them again. What they throw ends the run with
+ * What stands between a model and its environment: the tools that the model has, and what it is shown. `read`, `step`,
+ * `history` and `terminal` are pure functions of what they are given, since replays call them again. What they throw ends the run with
  * `scaffold_failed`.
  */
 export interface Scaffold<Tool = unknown> {
@@ -30,6 +36,11 @@ export interface Scaffold<Tool = unknown> {
   readonly initialize?: (environment: ToolEnvironment) => Promise<void>;
   /** Shapes what came of an executed call. Without it the model reads the outcome as it is. */
   readonly step?: (call: ScaffoldCall) => StepResult;
+  /**
+   * Reads what a model that acts by text wants done: the calls that its answer asks for, none where the answer is the last one. With
+   * it the model is offered no tools, so `history` says what it reads of calls and results.
+   */
+  readonly read?: (text: string) => readonly TextCall[];
   /** What the model is shown of the conversation: items in the format of the Agents SDK, each call together with its result. */
   readonly history?: (items: readonly JsonObject[]) => readonly JsonObject[];
   /** Whether the run is over after the calls of a response. Without it: when one of them is done. */
@@ -55,6 +66,20 @@ function askScaffold<T>(name: string, member: string, ask: () => T): T {
 
 export const scaffoldFailed = (name: string, member: string, how: string): HoldfastError =>
   new HoldfastError('scaffold_failed', `${member} of the scaffold ${name} ${how}.`.slice(0, 4096).toWellFormed());
+
+const CALLS_OF_TEXT = 100;
+const textCalls = z
+  .array(z.strictObject({ tool: z.string().min(1).max(64), arguments: jsonObject }))
+  .max(CALLS_OF_TEXT);
+
+/** The calls that stand in the text of an answer. Throws `scaffold_failed`. */
+export function callsIn({ name, read }: Pick<Scaffold, 'name' | 'read'>, text: string): readonly TextCall[] {
+  if (read === undefined) return [];
+  const calls = textCalls.safeParse(askScaffold(name, 'read', () => read(text)));
+  if (calls.success) return calls.data;
+  const [issue] = calls.error.issues;
+  throw scaffoldFailed(name, 'read', `gave no list of calls: /${issue?.path.join('/') ?? ''} ${issue?.message ?? ''}`);
+}
 
 /** The outcome of a call as its scaffold shapes it, and what the log keeps beside it. Throws `scaffold_failed`. */
 export function shapedBy(

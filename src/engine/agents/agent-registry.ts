@@ -12,6 +12,7 @@ import { type DispatchLimits, dispatchLimits } from '../../core/queue/dispatch.j
 import { type RunLimits, runLimits } from '../../core/runs/run.js';
 import { type McpRules, mcpRules, serverLabel } from '../../core/tools/mcp.js';
 import { type PlainTools, plainTools, type ToolSpec } from '../../core/tools/tool.js';
+import { StateMachineModel } from '../../models/machines/state-machine-model.js';
 import { ProgramModel } from '../../models/program-model.js';
 import { HeldSecret } from '../../models/secrets/held-secret.js';
 import { isSecret } from '../../models/secrets/secret.js';
@@ -153,6 +154,8 @@ export interface RegisteredAgent {
   readonly scaffold: RunScaffold | null;
   /** What it does in place of what a model says; null: it has a model. */
   readonly plan: RegisteredPlan | null;
+  /** Null: it is no state machine. */
+  readonly machine: StateMachineModel | null;
   /** No part of the definition either: when a run works changes nothing of what it does. */
   readonly dispatch: DispatchLimits;
   readonly definition: string;
@@ -289,6 +292,7 @@ function register(declaration: AgentDeclaration, ofEngine: HoldfastConfig): Regi
       environment,
       scaffold,
       plan,
+      machine: agent.model instanceof StateMachineModel ? agent.model : null,
       dispatch,
     },
     ...{

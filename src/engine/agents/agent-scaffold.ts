@@ -17,6 +17,7 @@ const scaffoldShape = z.strictObject({
   grants: anyFunction.optional(),
   initialize: anyFunction.optional(),
   step: anyFunction.optional(),
+  read: anyFunction.optional(),
   history: anyFunction.optional(),
   terminal: anyFunction.optional(),
 });
@@ -41,6 +42,8 @@ export function agentScaffold(
   if (twice !== undefined) throw refuse(`${twice.name} of the scaffold ${name} is there twice`);
   if (agent.toolUseBehavior !== 'run_llm_again')
     throw refuse(`it has a toolUseBehavior, and the scaffold ${name} says when its runs are over`);
+  if (scaffold.read !== undefined && scaffold.history === undefined)
+    throw refuse(`the scaffold ${name} reads calls in texts, and has no history to show their results in`);
   const needed = scaffold.grants?.(environment?.spec.workdir ?? '/work') ?? [];
   if (environment === null && needed.some((grant) => grant.startsWith('container:')))
     throw refuse(`the scaffold ${name} works in a container`, 'Give the agent an `environment`.');

@@ -158,10 +158,6 @@ const inputBy =
     return { ok: true, input: toJson(parsed.data) };
   };
 
-/** The machine that an agent is; null: it is none. */
-export const machineOf = ({ model }: Agent): StateMachineModel | null =>
-  model instanceof StateMachineModel ? model : null;
-
 /** Its states as people read them in its definition. */
 const graphOf = (rules: ReadonlyMap<string, MachineStateRule>): readonly string[] =>
   [...rules].map(

@@ -17,7 +17,6 @@ import { type RunRow, runViewOf } from '../../storage/runs/run-row.js';
 import { findRun, insertRun } from '../../storage/runs/runs.js';
 import type { RegisteredAgent } from '../agents/agent-registry.js';
 import { agentNamed, type EngineContext } from '../engine-context.js';
-import { machineOf } from '../machines/define-state-machine.js';
 import { takeSession } from './database-session.js';
 
 /** A run that may be started: everything of it was judged. */
@@ -134,7 +133,7 @@ export async function startRun(
   };
   agent.plan?.assertStart(planned);
   agent.proposals?.assertStart(planned);
-  machineOf(agent.agent)?.assertStart(planned);
+  agent.machine?.assertStart(planned);
   const fingerprint = digestOf(toJson(parsed.data));
   const key = { tenant: caller.tenant, operation: 'start_run', key: idempotencyKey, fingerprint, runId: id };
   let row: RunRow;

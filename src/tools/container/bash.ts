@@ -11,15 +11,24 @@ const TIMEOUT_MS = 3_600_000;
 
 /** bash where the image has it. */
 const SHELL = 'if command -v bash >/dev/null; then exec bash -c "$0"; else exec sh -c "$0"; fi';
+const JOINED = `exec 2>&1; ${SHELL}`;
+
+export interface BashToolOptions {
+  /** Of a command that names no time of its own. Default 120. */
+  readonly timeoutSeconds?: number;
+  /** Of each stream. Default 32,768. */
+  readonly maxOutputBytes?: number;
+  /** Puts both streams into `stdout`, in the order in which they were written. Default false. */
+  readonly joinStreams?: boolean;
+}
 
 /**
  * `bash`: runs a command in the container of the run. Needs `container:exec:shell`. Each command has a shell of its own; files stay,
  * and what it leaves in the background works on until the run pauses. It runs once: after a crash its outcome is collected.
  */
-export function bashTool(
-  options: { readonly timeoutSeconds?: number; readonly maxOutputBytes?: number } = {},
-): DeclaredTool {
+export function bashTool(options: BashToolOptions = {}): DeclaredTool {
   const { timeoutSeconds = DEFAULT_TIMEOUT_SECONDS, maxOutputBytes = DEFAULT_OUTPUT_BYTES } = options;
+  const shell = options.joinStreams === true ? JOINED : SHELL;
   return defineTool({
     name: 'bash',
     description:
@@ -49,7 +58,7 @@ export function bashTool(
     execute: async ({ command, timeoutSeconds: asked }, { environment }) => {
       const seconds = asked ?? timeoutSeconds;
       const bounds = { timeoutSeconds: seconds, maxOutputBytes };
-      const ended = await environment.run(['sh', '-c', SHELL, command], bounds);
+      const ended = await environment.run(['sh', '-c', shell, command], bounds);
       const notes = [
         ...(ended.timedOut ? [`It was ended after ${seconds} seconds.`] : []),
         ...(ended.outOfMemory ? ['The container ran out of memory, and a process was ended.'] : []),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Scaffold } from '../../core/agents/scaffold.js';
 import { HoldfastError } from '../../core/errors/errors.js';
-import { bashTool } from '../container/bash.js';
+import { type BashToolOptions, bashTool } from '../container/bash.js';
 import { type DeclaredTool, defineTool } from '../define/define-tool.js';
 import { editTools } from './swe-edit.js';
 import { observed, withLastObservations } from './swe-observation.js';
@@ -14,7 +14,7 @@ export interface SweScaffoldOptions {
   /** Of so many calls the model still sees the results; null (default): of all. */
   readonly lastObservations?: number | null;
   /** Bounds of `bash`. */
-  readonly bash?: Parameters<typeof bashTool>[0];
+  readonly bash?: BashToolOptions;
 }
 
 const options = z.strictObject({
