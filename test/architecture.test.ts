@@ -48,6 +48,7 @@ const HOMES: Record<string, readonly string[]> = {
   'hyparquet-writer': ['datasets'],
   'prom-client': ['metrics'],
   re2js: ['core'],
+  rfc6902: ['core'],
   '@marcbachmann/cel-js': ['core'],
 };
 

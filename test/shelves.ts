@@ -29,6 +29,7 @@ export const SHELVES: readonly string[] = [
   'waiting',
   'plans',
   'machines',
+  'evolution',
   'agents',
   'calls',
   'exec',

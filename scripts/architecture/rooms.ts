@@ -77,5 +77,6 @@ export const PACKAGES: { readonly [name: string]: string } = {
   'hyparquet-writer': 'Parquet files.',
   'prom-client': 'Counters and histograms, and their text format.',
   '@marcbachmann/cel-js': 'Expressions of plans, in CEL.',
+  rfc6902: 'JSON Patch, as agents are changed by it.',
   re2js: 'Expressions that a caller wrote, in linear time.',
 };

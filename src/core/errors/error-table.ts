@@ -2,6 +2,7 @@ import { MODEL_ERRORS, SUB_AGENT_ERRORS, TOOL_ERRORS } from './agent-errors.js';
 import { ENVIRONMENT_ERRORS } from './environment-errors.js';
 import { type ErrorRow, row } from './error-row.js';
 import { ERASURE_ERRORS, EXPORT_ERRORS, PROOF_ERRORS } from './evidence-errors.js';
+import { EVOLUTION_ERRORS } from './evolution-errors.js';
 import { MACHINE_ERRORS } from './machine-errors.js';
 import { PLAN_ERRORS } from './plan-errors.js';
 import { PROCESS_ERRORS } from './process-errors.js';
@@ -318,6 +319,7 @@ export const ERRORS = {
   ...SUB_AGENT_ERRORS,
   ...PLAN_ERRORS,
   ...MACHINE_ERRORS,
+  ...EVOLUTION_ERRORS,
   ...EXPORT_ERRORS,
   ...PROCESS_ERRORS,
 } as const satisfies Rows;
@@ -346,6 +348,7 @@ export const ERROR_GROUPS: readonly ErrorGroup[] = [
   },
   { title: 'Plans', about: 'See [plans](agents/plans.md).', rows: PLAN_ERRORS },
   { title: 'State machines', about: 'See [state machines](agents/state-machines.md).', rows: MACHINE_ERRORS },
+  { title: 'Patches of agents', about: null, rows: EVOLUTION_ERRORS },
   {
     title: 'Containers',
     about:

@@ -1,0 +1,29 @@
+import { type ErrorRow, row } from './error-row.js';
+
+/** Errors of patches of agents: part of the one table of errors (error-table.ts). */
+export const EVOLUTION_ERRORS = {
+  patch_invalid: row(
+    422,
+    'stop',
+    'The patch cannot be applied',
+    'Correct the operation that is named; read the definition that the patch starts from.',
+  ),
+  patch_widens_grants: row(
+    403,
+    'stop',
+    'The patch would let the agent reach more',
+    'Change grants, tools and handoffs in the configuration, which people review; a patch cannot.',
+  ),
+  patch_loosens_approval: row(
+    403,
+    'stop',
+    'The patch would have fewer people asked',
+    'Change rules of approval in the configuration, which people review; a patch cannot.',
+  ),
+  patch_out_of_reach: row(
+    403,
+    'stop',
+    'The patch changes what no patch may change',
+    'Patch instructions, model, modelSettings, or take tools and handoffs away.',
+  ),
+} as const satisfies Record<string, ErrorRow>;

@@ -1,0 +1,174 @@
+import { describe, expect, it } from 'vitest';
+import { HoldfastError } from '../../../src/core/errors/errors.js';
+import { agentPatch } from '../../../src/core/evolution/patch.js';
+import { judgePatch } from '../../../src/core/evolution/reach.js';
+import type { JsonObject } from '../../../src/core/json.js';
+
+const pay = { name: 'pay', version: '1', effect: 'unsafe', approvals: 2, separateRequester: true, input: {} };
+const look = { name: 'look', version: '1', effect: 'pure' };
+const definition: JsonObject = {
+  name: 'clerk',
+  version: '1',
+  model: 'lab/small',
+  instructions: 'Help.',
+  modelSettings: { temperature: 0.5, providerData: { tier: 'low' } },
+  output: 'text',
+  tools: [pay, look],
+  handoffs: ['billing', 'sales'],
+  onDenied: 'stop',
+  separateRequester: true,
+  limits: { maxTurns: 10 },
+  grants: [{ capability: 'tool:call:pay', effect: 'ask', use: true, delegate: false, layer: 0 }],
+  environment: { image: 'busybox' },
+};
+
+const judge = (patch: unknown, of: JsonObject = definition) =>
+  judgePatch(of, agentPatch.parse(patch), ['lab/large', 'free/*']);
+
+function codeOf(patch: unknown, of?: JsonObject): string {
+  try {
+    judge(patch, of);
+    return 'accepted';
+  } catch (error) {
+    if (error instanceof HoldfastError) return error.code;
+    return 'malformed';
+  }
+}
+
+describe('a patch of an agent', () => {
+  it('changes instructions, model and settings, and takes tools and handoffs away', () => {
+    const { change, definition: after } = judge([
+      { op: 'test', path: '/version', value: '1' },
+      { op: 'replace', path: '/instructions', value: 'Help in one sentence.' },
+      { op: 'replace', path: '/model', value: 'free/any' },
+      { op: 'replace', path: '/modelSettings/temperature', value: 0 },
+      { op: 'remove', path: '/tools/1' },
+      { op: 'remove', path: '/handoffs/0' },
+    ]);
+    expect(change).toEqual({
+      ...{ instructions: 'Help in one sentence.', model: 'free/any', modelSettings: { temperature: 0 } },
+      ...{ tools: ['pay'], handoffs: ['sales'] },
+    });
+    expect(after).toMatchObject({ instructions: 'Help in one sentence.', grants: definition['grants'] });
+    expect(definition['instructions']).toBe('Help.');
+  });
+
+  it.each([
+    ['adds a grant at the end', [{ op: 'add', path: '/grants/-', value: 'tool:call:*' }], 'patch_widens_grants'],
+    ['removes a grant that asks', [{ op: 'remove', path: '/grants/0' }], 'patch_widens_grants'],
+    ['makes a grant allow', [{ op: 'replace', path: '/grants/0/effect', value: 'allow' }], 'patch_widens_grants'],
+    [
+      'copies a wider value into a grant',
+      [{ op: 'copy', from: '/model', path: '/grants/0/capability' }],
+      'patch_widens_grants',
+    ],
+    [
+      'replaces the whole definition',
+      [{ op: 'replace', path: '', value: { ...definition, grants: ['*:*:*'] } }],
+      'patch_widens_grants',
+    ],
+    [
+      'hides a grant behind an allowed change',
+      [
+        { op: 'replace', path: '/instructions', value: 'Better.' },
+        { op: 'move', from: '/grants', path: '/modelSettings/temperature' },
+      ],
+      'patch_widens_grants',
+    ],
+    [
+      'gives the agent a container',
+      [{ op: 'replace', path: '/environment', value: { image: 'root' } }],
+      'patch_widens_grants',
+    ],
+    ['loosens rules of MCP', [{ op: 'add', path: '/mcp', value: { s: { approval: false } } }], 'patch_widens_grants'],
+    [
+      'adds a tool that asks for nothing',
+      [{ op: 'add', path: '/tools/-', value: { name: 'wire' } }],
+      'patch_widens_grants',
+    ],
+    ['adds an agent to hand over to', [{ op: 'add', path: '/handoffs/-', value: 'root' }], 'patch_widens_grants'],
+    ['lowers a quorum', [{ op: 'replace', path: '/tools/0/approvals', value: 1 }], 'patch_loosens_approval'],
+    ['removes a quorum', [{ op: 'remove', path: '/tools/0/approvals' }], 'patch_loosens_approval'],
+    [
+      'lets requesters approve',
+      [{ op: 'replace', path: '/separateRequester', value: false }],
+      'patch_loosens_approval',
+    ],
+    [
+      'lets the requester of a call approve',
+      [{ op: 'remove', path: '/tools/0/separateRequester' }],
+      'patch_loosens_approval',
+    ],
+    [
+      'calls a payment pure',
+      [{ op: 'copy', from: '/tools/1/effect', path: '/tools/0/effect' }],
+      'patch_loosens_approval',
+    ],
+    ['goes on after denials', [{ op: 'replace', path: '/onDenied', value: 'tell' }], 'patch_loosens_approval'],
+    [
+      'swaps the names of two tools',
+      [
+        { op: 'replace', path: '/tools/1/name', value: 'pay' },
+        { op: 'replace', path: '/tools/0/name', value: 'look' },
+      ],
+      'patch_loosens_approval',
+    ],
+    ['changes the input of a tool', [{ op: 'replace', path: '/tools/0/input', value: true }], 'patch_out_of_reach'],
+    ['raises a limit', [{ op: 'replace', path: '/limits/maxTurns', value: 9999 }], 'patch_out_of_reach'],
+    ['takes another name', [{ op: 'replace', path: '/name', value: 'admin' }], 'patch_out_of_reach'],
+    ['changes its gate', [{ op: 'add', path: '/evolution', value: { approvals: 1 } }], 'patch_out_of_reach'],
+    ['turns hashing off', [{ op: 'add', path: '/log', value: { hash: false } }], 'patch_out_of_reach'],
+    ['escapes a name', [{ op: 'add', path: '/~1grants', value: [] }], 'patch_out_of_reach'],
+    ['escapes a tilde', [{ op: 'add', path: '/grants~01', value: [] }], 'patch_out_of_reach'],
+    [
+      'names a model that is not allowed',
+      [{ op: 'replace', path: '/model', value: 'lab/other' }],
+      'patch_out_of_reach',
+    ],
+    ['sends a body of its own', [{ op: 'add', path: '/modelSettings/extraBody', value: {} }], 'patch_out_of_reach'],
+    ['changes data of the provider', [{ op: 'remove', path: '/modelSettings/providerData' }], 'patch_out_of_reach'],
+    ['removes all settings', [{ op: 'replace', path: '/modelSettings', value: null }], 'patch_out_of_reach'],
+    ['removes everything', [{ op: 'remove', path: '' }], 'patch_invalid'],
+    ['makes a list of it', [{ op: 'replace', path: '', value: [] }], 'patch_invalid'],
+    ['names what is not there', [{ op: 'remove', path: '/nothing' }], 'patch_invalid'],
+    ['expects another value', [{ op: 'test', path: '/version', value: '2' }], 'patch_invalid'],
+    ['changes nothing', [{ op: 'replace', path: '/instructions', value: 'Help.' }], 'patch_invalid'],
+    ['has instructions that are no text', [{ op: 'replace', path: '/instructions', value: {} }], 'patch_invalid'],
+    [
+      'passes for computed instructions',
+      [{ op: 'replace', path: '/instructions', value: '(computed)' }],
+      'patch_invalid',
+    ],
+    [
+      'has a temperature that is none',
+      [{ op: 'replace', path: '/modelSettings/temperature', value: 9 }],
+      'patch_invalid',
+    ],
+    ['has a tool twice', [{ op: 'copy', from: '/tools/1', path: '/tools/-' }], 'patch_invalid'],
+    ['has a pointer that is none', [{ op: 'remove', path: 'grants' }], 'malformed'],
+    ['has an escape that is none', [{ op: 'remove', path: '/grants~2' }], 'malformed'],
+    ['has an operation that is none', [{ op: 'merge', path: '/grants' }], 'malformed'],
+    ['is empty', [], 'malformed'],
+  ])('is refused when it %s', (_, patch, code) => {
+    expect(codeOf(patch)).toBe(code);
+  });
+
+  it('is refused before copies of copies fill the memory', () => {
+    const doubling = Array.from({ length: 100 }, (_, index) => ({ op: 'copy', from: '', path: `/a${index}` }));
+    expect(codeOf(doubling)).toBe('patch_invalid');
+    const deep = Array.from({ length: 100 }, (_, index) => ({ op: 'copy', from: '/tools', path: `/tools/${index}` }));
+    expect(codeOf(deep)).not.toBe('accepted');
+  });
+
+  it('reaches no prototype', () => {
+    for (const path of ['/__proto__/polluted', '/constructor/prototype/polluted', '/tools/__proto__/polluted'])
+      expect(codeOf([{ op: 'add', path, value: true }])).not.toBe('accepted');
+    expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
+    expect(([] as unknown as Record<string, unknown>)['polluted']).toBeUndefined();
+  });
+
+  it('does not replace instructions that code computes', () => {
+    const computed = { ...definition, instructions: '(computed)' };
+    expect(codeOf([{ op: 'replace', path: '/instructions', value: 'Mine.' }], computed)).toBe('patch_out_of_reach');
+  });
+});
