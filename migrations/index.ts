@@ -8,6 +8,7 @@ import * as runRows from './0006-run-rows.js';
 import * as tasks from './0007-tasks.js';
 import * as batches from './0008-batches.js';
 import * as accessByTarget from './0009-access-by-target.js';
+import * as memory from './0010-memory.js';
 
 export interface Migration {
   readonly name: string;
@@ -25,4 +26,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0007-tasks', up: tasks.up },
   { name: '0008-batches', up: batches.up },
   { name: '0009-access-by-target', up: accessByTarget.up },
+  { name: '0010-memory', up: memory.up },
 ];

@@ -21,6 +21,7 @@ export type { RunView, StartRun } from './core/runs/run.js';
 export type { RewardFacts, RewardFunction } from './core/tasks/reward.js';
 export type { SubmitTask, TaskFilter, TaskView } from './core/tasks/task.js';
 export type { ToolState } from './core/tools/agent-state.js';
+export { type MemorySpace, type MemorySpaceDeclaration, memorySpace } from './core/tools/memory-space.js';
 export type {
   IsolatedContext,
   IsolatedToolDeclaration,
@@ -29,6 +30,15 @@ export type {
   ToolDeclaration,
 } from './core/tools/tool.js';
 export type { CommandOptions, EndedCommand, ToolEnvironment } from './core/tools/tool-environment.js';
+export type {
+  MemoryChange,
+  MemoryDocument,
+  MemoryQuery,
+  MemoryRef,
+  MemoryWrite,
+  ToolMemory,
+  TrustLabel,
+} from './core/tools/tool-memory.js';
 export type { ShownTrajectory, Trajectory } from './core/trajectories/trajectory.js';
 export {
   type AgentDeclaration,

@@ -50,6 +50,7 @@ const HOMES: Record<string, readonly string[]> = {
   re2js: ['core'],
   rfc6902: ['core'],
   '@marcbachmann/cel-js': ['core'],
+  'loro-crdt': ['storage'],
 };
 
 /** Type-only imports that other rooms may make, because a type of the package is part of a signature. */

@@ -31,6 +31,7 @@ export const SHELVES: readonly string[] = [
   'machines',
   'evolution',
   'agents',
+  'memory',
   'calls',
   'exec',
   'docker',

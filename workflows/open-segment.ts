@@ -10,6 +10,7 @@ import { NO_USAGE } from '../src/core/runs/run.js';
 import { LiveContext } from '../src/core/runs/run-context.js';
 import type { RunTask } from '../src/core/tasks/resolve-task.js';
 import { LiveState, type StateProblem } from '../src/core/tools/agent-state.js';
+import { LiveMemory } from '../src/core/tools/tool-memory.js';
 import { ProgramModel } from '../src/models/program-model.js';
 import type { crashesOf } from '../src/storage/dbos/takeover.js';
 import { grantsOf, inputOf, limitsOf, metadataOf, type RunRow } from '../src/storage/runs/run-row.js';
@@ -33,6 +34,7 @@ export interface RunnableAgent extends StartableAgent {
   /** Null: it declares no context. */
   readonly context: object | null;
   readonly state: { readonly initial: JsonObject; readonly problemOf: StateProblem } | null;
+  readonly memory: RunFacts['memory'];
   readonly mcp: RunFacts['mcp'];
   readonly environment: RunFacts['environment'];
   readonly scaffold: RunFacts['scaffold'];
@@ -94,6 +96,7 @@ export const runFacts = (options: Workplace, run: RunRow, task: RunTask | null =
   plainTools: options.agents.get(run.agent)?.plainTools ?? {},
   takesContext: (options.agents.get(run.agent)?.context ?? null) !== null,
   stateProblem: options.agents.get(run.agent)?.state?.problemOf ?? null,
+  memory: options.agents.get(run.agent)?.memory ?? null,
   mcp: options.agents.get(run.agent)?.mcp ?? {},
   isProgram: options.agents.get(run.agent)?.agent.model instanceof ProgramModel,
   proposals: options.agents.get(run.agent)?.proposals ?? null,
@@ -182,6 +185,7 @@ export function newSegmentContext(seed: SegmentInput): SegmentContext {
       usage: NO_USAGE,
       context: new LiveContext(seed.run.agent),
       own: new LiveState(seed.run.stateProblem),
+      memory: new LiveMemory(),
       approvedPlan: null,
     },
     ...{ siblings, callSignal },

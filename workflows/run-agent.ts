@@ -97,7 +97,7 @@ async function outcomeOf(scope: SegmentContext, state: RunState<unknown, Agent>)
   const context = changed === null ? {} : { context: changed };
   // A long run has a long text: others have their turn before and after.
   await breathe();
-  const text = stateText(state, scope.suspended, scope.own.present);
+  const text = stateText(state, scope.suspended, scope.own.present, scope.memory.kept);
   await breathe();
   return stop === null || stop.type === 'wait'
     ? { type: 'paused', waits, state: text, carried: carriedOf(scope), ...context }

@@ -19,7 +19,9 @@ import type { LiveContext } from '../src/core/runs/run-context.js';
 import type { RunTask } from '../src/core/tasks/resolve-task.js';
 import type { LiveState, StateProblem } from '../src/core/tools/agent-state.js';
 import type { McpRules } from '../src/core/tools/mcp.js';
+import type { MemorySpace } from '../src/core/tools/memory-space.js';
 import type { PlainTools, ToolSpec } from '../src/core/tools/tool.js';
+import type { LiveMemory } from '../src/core/tools/tool-memory.js';
 import type { KeptOutcome } from '../src/storage/runs/calls.js';
 import type { DeclaredTool } from '../src/tools/define/define-tool.js';
 import type { StartableAgent } from '../steps/agents/start-child.js';
@@ -56,6 +58,8 @@ export interface RunFacts {
   readonly takesContext: boolean;
   /** Says what does not fit the state that its agent declares; null: it declares none. */
   readonly stateProblem: StateProblem | null;
+  /** The memory that its agent declares; null: what it reads and writes is not noted. */
+  readonly memory: ReadonlyMap<string, MemorySpace> | null;
   /** What the run was given, where its log was read. */
   readonly given?: Given;
   /** The plans that its runs bring with them; null: they bring none. */
@@ -208,6 +212,8 @@ export interface SegmentContext extends AgentLoop {
   readonly context: LiveContext;
   /** The state of the run, which its tools read and change. */
   readonly own: LiveState;
+  /** What the run had to do with memory so far. */
+  readonly memory: LiveMemory;
   /** The plan of the run that people approved before it began; null: none was. */
   approvedPlan: ApprovedPlan | null;
   /** The interruptions of those that were applied; the next segment must apply the others. */

@@ -78,5 +78,6 @@ export const PACKAGES: { readonly [name: string]: string } = {
   'prom-client': 'Counters and histograms, and their text format.',
   '@marcbachmann/cel-js': 'Expressions of plans, in CEL.',
   rfc6902: 'JSON Patch, as agents are changed by it.',
+  'loro-crdt': 'Documents of memory, which merge.',
   re2js: 'Expressions that a caller wrote, in linear time.',
 };

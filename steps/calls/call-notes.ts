@@ -8,12 +8,21 @@ import {
   type ToolState,
 } from '../../src/core/tools/agent-state.js';
 import type { ToolSpec } from '../../src/core/tools/tool.js';
+import { LiveMemory, MEMORY_LIMITS, type MemoryNote, type MemoryRef } from '../../src/core/tools/tool-memory.js';
 import { withoutKnownSecretsIn } from '../../src/models/secrets/known-secrets.js';
 
 /** The state of a run as a call finds it. */
 export interface FoundState {
   readonly seen: AgentState;
   readonly problemOf: StateProblem;
+}
+
+/** What a call finds of its run. */
+interface FoundByCall {
+  readonly agent: string;
+  readonly state: FoundState | null;
+  /** Null: nothing is noted of memory. */
+  readonly memory: object | null;
 }
 
 /** What a body reads of the clock and makes of the state, to be kept with the outcome of its call. */
@@ -23,13 +32,15 @@ export class CallNotes {
   readonly #isKept: boolean;
   readonly #state: CallState | null;
   readonly #times: number[] = [];
+  readonly #memory = new LiveMemory();
+  readonly #wrote: MemoryRef[] = [];
   /** What the body gets as `context.state`. */
   readonly state: ToolState;
 
   /** `recorded`: what the clock gave to an execution before this one, which repeats it. */
   constructor(
     spec: ToolSpec,
-    { agent, state }: { readonly agent: string; readonly state: FoundState | null },
+    { agent, state, memory }: FoundByCall,
     clock: () => number,
     recorded: readonly number[] = [],
   ) {
@@ -40,6 +51,7 @@ export class CallNotes {
     const own = spec.stateProblem === undefined ? [] : [spec.stateProblem];
     this.#state = state === null ? null : new CallState(state.seen, [state.problemOf, ...own]);
     this.state = this.#state?.forTool ?? noState(`The agent ${agent}`);
+    if (memory !== null && spec.label !== undefined) this.#memory.add({ labels: [spec.label] });
   }
 
   /** What the body gets as `context.now`. */
@@ -49,12 +61,31 @@ export class CallNotes {
     return time;
   };
 
+  /** Hears what the body reads and writes of memory. */
+  readonly note = (note: MemoryNote): void => {
+    this.#memory.add(note);
+    this.#wrote.push(...(note.wrote ?? []));
+  };
+
   /** The outcome with what was noted. A call that failed changes no state. */
   in(outcome: CallOutcome): CallOutcome {
     if (outcome.type === 'refused') return outcome;
-    const times = this.#times.length === 0 ? {} : { times: [...this.#times] };
-    if (outcome.type === 'error') return { ...outcome, ...times };
+    const noted = { ...(this.#times.length === 0 ? {} : { times: [...this.#times] }), ...this.#memoryNoted };
+    if (outcome.type === 'error') return { ...outcome, ...noted };
     const change = this.#state?.change ?? null;
-    return { ...outcome, ...times, ...(change && { state: stateChange.parse(withoutKnownSecretsIn(change)) }) };
+    return { ...outcome, ...noted, ...(change && { state: stateChange.parse(withoutKnownSecretsIn(change)) }) };
+  }
+
+  get #memoryNoted(): { readonly memory?: MemoryNote } {
+    const { read, labels } = this.#memory;
+    const wrote = this.#wrote.slice(-MEMORY_LIMITS.read);
+    if (read.length + labels.length + wrote.length === 0) return {};
+    return {
+      memory: {
+        ...(read.length === 0 ? {} : { read: [...read] }),
+        ...(wrote.length === 0 ? {} : { wrote }),
+        ...(labels.length === 0 ? {} : { labels: [...labels] }),
+      },
+    };
   }
 }

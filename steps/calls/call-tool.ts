@@ -22,6 +22,7 @@ import {
 import { environmentOfCall } from '../containers/run-environment.js';
 import type { StepContext } from '../context.js';
 import { transact, withDatabaseRetry } from '../database-retry.js';
+import { type FoundMemory, memoryOfCall } from '../memory/call-memory.js';
 import { type Halt, haltOf } from './call-model.js';
 import { CallNotes, type FoundState } from './call-notes.js';
 import { type EarlierCalls, isAlone, writtenBefore } from './earlier-calls.js';
@@ -43,6 +44,8 @@ export interface ToolCall {
   readonly environment: AgentEnvironment | null;
   /** The state of the run; null: its agent has none. */
   readonly state: FoundState | null;
+  /** The memory of the run; null: its agent has none. */
+  readonly memory: FoundMemory | null;
   /** Finds the number of its `call.started` in the log. */
   readonly position: () => Promise<number>;
   /** The outcome that a person gave to a call that may have happened; its body does not run. */
@@ -318,6 +321,7 @@ const contextOf = (
   now: notes.now,
   logicalTime: call.position,
   state: notes.state,
+  memory: memoryOfCall(ctx, call, `${origin}:${call.intent.callId}`, notes.note),
   random: seededRandom(`${origin}:${call.intent.callId}`),
   require: call.require,
   environment: environmentOf(ctx, call, origin, signal),

@@ -3,6 +3,7 @@ import type { CallOutcome } from '../../src/core/log/call-outcome.js';
 import { seededRandom } from '../../src/core/seeded-random.js';
 import type { ToolContext, ToolSpec } from '../../src/core/tools/tool.js';
 import { noEnvironment } from '../../src/core/tools/tool-environment.js';
+import { noMemory } from '../../src/core/tools/tool-memory.js';
 import { CallNotes, type FoundState } from './call-notes.js';
 import { errorOutcome, outputOf, runBody } from './run-body.js';
 
@@ -16,6 +17,8 @@ export interface RepeatableCall {
   readonly require: (capability: string) => void;
   /** The state of the run; null: its agent has none. */
   readonly state: FoundState | null;
+  /** Null: nothing is noted of memory. */
+  readonly memory: object | null;
   /** Finds the number of its `call.started` in the log. */
   readonly position: () => Promise<number>;
 }
@@ -28,7 +31,7 @@ const LONGEST_MS = 10_000;
  * is kept of it. Its clock gives what it gave in `recorded`. Null: nothing that can be compared, as it took too long, was given up or wants to wait.
  */
 export async function executeAgain(
-  { callId, agent, spec, input, require, state, position }: RepeatableCall,
+  { callId, agent, spec, input, require, state, memory, position }: RepeatableCall,
   run: { readonly id: string; readonly tenant: string },
   now: () => number,
   signal: AbortSignal,
@@ -36,12 +39,12 @@ export async function executeAgain(
 ): Promise<CallOutcome | null> {
   const stop = new AbortController();
   const times = recorded === null || recorded.type === 'refused' ? [] : recorded.times;
-  const notes = new CallNotes(spec, { agent, state }, now, times);
+  const notes = new CallNotes(spec, { agent, state, memory }, now, times);
   const key = `${run.id}:${callId}`;
   const context: ToolContext = {
     ...{ runId: run.id, callId, tenant: run.tenant, agent, idempotencyKey: key, signal: stop.signal },
     ...{ now: notes.now, logicalTime: position, state: notes.state },
-    ...{ random: seededRandom(key), require, environment: noEnvironment('A replay') },
+    ...{ random: seededRandom(key), require, environment: noEnvironment('A replay'), memory: noMemory('A replay') },
   };
   const execute = (inside: ToolContext): Promise<unknown> => spec.execute(input, inside);
   const bounds = { name: spec.name, timeoutMs: Math.min(spec.timeoutMs, LONGEST_MS) };

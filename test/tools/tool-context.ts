@@ -5,6 +5,7 @@ import { seededRandom } from '../../src/core/seeded-random.js';
 import { noState } from '../../src/core/tools/agent-state.js';
 import type { ToolContext, ToolSpec } from '../../src/core/tools/tool.js';
 import { noEnvironment } from '../../src/core/tools/tool-environment.js';
+import { noMemory } from '../../src/core/tools/tool-memory.js';
 
 /** The context of one call in a run that holds these grants. `asked` collects what the tool required while it worked. */
 export function contextWith(
@@ -23,6 +24,7 @@ export function contextWith(
     now: Date.now,
     logicalTime: async () => 1,
     state: noState('A test'),
+    memory: noMemory('A test'),
     random: seededRandom('run-1:call-1'),
     require: (capability) => {
       asked.push(capability);

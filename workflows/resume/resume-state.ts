@@ -16,7 +16,7 @@ import type { AuthorizedCall, SegmentContext } from '../segment-context.js';
 import { authorizeCall, withGuardrails } from '../tool-calls/authorize-calls.js';
 import { awaitResult, startCalls } from '../tool-calls/run-calls.js';
 import type { AskedCall } from '../tool-calls/tool-guardrails.js';
-import { ownIn, type ReadState, readState, stateOfText, suspendedIn } from './state-text.js';
+import { memoryIn, ownIn, type ReadState, readState, stateOfText, suspendedIn } from './state-text.js';
 
 type State = RunState<unknown, Agent>;
 
@@ -35,6 +35,7 @@ async function load(scope: SegmentContext, agent: Agent, saved: string | ReadSta
     if (scope.parentCall === null) {
       scope.context.adopt(context.context);
       scope.own.adopt(ownIn(read.value));
+      scope.memory.adopt(memoryIn(read.value));
     }
     context.context = scope.context.value;
     scope.state = state;

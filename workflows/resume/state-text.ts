@@ -2,6 +2,7 @@ import { type Agent, RunState } from '@openai/agents';
 import { z } from 'zod';
 import { isObject, jsonValue } from '../../src/core/json.js';
 import { type AgentState, agentState } from '../../src/core/tools/agent-state.js';
+import { type MemoryNote, memoryNote } from '../../src/core/tools/tool-memory.js';
 import { breathe } from '../../src/storage/database/timing.js';
 import {
   type PastItem,
@@ -29,6 +30,8 @@ const kept = z.object({
   past: z.array(z.unknown()).default([]),
   /** The state of the run, in that of its own agent; absent: it has none. */
   own: agentState.exactOptional(),
+  /** What the run had to do with memory, in the state of its own agent; absent: nothing. */
+  memory: memoryNote.exactOptional(),
 });
 const withKept = z.object({ holdfast: kept.optional() });
 
@@ -40,12 +43,18 @@ export function stateText(
   state: RunState<unknown, Agent>,
   suspended: readonly SuspendedAgent[],
   own: AgentState | null = null,
+  memory: MemoryNote | null = null,
 ): string {
   forgetHandoffResponse(state);
   const { past, rest } = serializeHistory(state, () => state.toJSON());
   const hidden = trimmedHistory(state);
   const originalInput = hidden?.originalInput ?? rest.originalInput;
-  const holdfast = { suspended, past: [...(hidden?.past ?? []), ...past], ...(own && { own }) };
+  const holdfast = {
+    suspended,
+    past: [...(hidden?.past ?? []), ...past],
+    ...(own && { own }),
+    ...(memory && { memory }),
+  };
   return JSON.stringify({ ...rest, originalInput, holdfast });
 }
 
@@ -99,5 +108,8 @@ export const suspendedIn = (state: unknown): readonly SuspendedAgent[] => keptIn
 
 /** The state of the run that a state was kept with; undefined: none. */
 export const ownIn = (state: unknown): AgentState | undefined => keptIn(state).own;
+
+/** What the run had to do with memory when its state was kept; undefined: nothing. */
+export const memoryIn = (state: unknown): MemoryNote | undefined => keptIn(state).memory;
 
 const keptIn = (state: unknown): z.infer<typeof kept> => withKept.parse(state).holdfast ?? kept.parse({});

@@ -150,13 +150,18 @@ async function runTool(scope: SegmentContext, authorized: AuthorizedCall, starte
 }
 
 /** What a call finds of its run: the state as it is now, and its own place in the log. */
-const foundBy = (scope: SegmentContext, startedKey: string): Pick<ToolCall, 'state' | 'position'> => ({
+const foundBy = (scope: SegmentContext, startedKey: string): Pick<ToolCall, 'state' | 'memory' | 'position'> => ({
   state:
     scope.own.present === null || scope.own.problemOf === null
       ? null
       : { seen: scope.own.present, problemOf: scope.own.problemOf },
+  memory: foundMemory(scope),
   position: () => placeInLog(scope, startedKey),
 });
+
+/** The memory of the run; null: its agent has none. */
+const foundMemory = ({ run, memory: { read, labels } }: SegmentContext): ToolCall['memory'] =>
+  run.memory === null ? null : { spaces: run.memory, agent: run.agent, sessionId: run.sessionId, read, labels };
 
 /** Makes what a call changed of the state of the run. What does not fit beside another call ends the run. */
 function applyState(scope: SegmentContext, result: Result, tool: string): void {
@@ -165,6 +170,12 @@ function applyState(scope: SegmentContext, result: Result, tool: string): void {
   if (problem === null) return;
   const text = `What ${tool} made of the state does not fit beside what another call made of it: ${problem}`;
   scope.stop = { type: 'failed', error: new HoldfastError('state_invalid', text).view() };
+}
+
+/** What a call read of memory, and what it brought in, is the provenance of its later writes. */
+function applyMemory({ run, memory }: SegmentContext, result: Result): void {
+  if (run.memory === null || (result.type !== 'settled' && result.type !== 'tripped')) return;
+  if (result.outcome.type !== 'refused' && result.outcome.memory !== undefined) memory.add(result.outcome.memory);
 }
 
 /** What a call made of the context is there for what comes after it. A context that cannot be kept ends the run. */
@@ -206,6 +217,7 @@ function logEnded(scope: SegmentContext): void {
       scope.log.add('call.finished', { callId, tool, outcome: result.outcome, ...note, ...replaced }, startedKey);
     }
     applyState(scope, result, tool);
+    applyMemory(scope, result);
     const error = endOfRun(scope, authorized, result);
     if (error !== null) scope.stop = { type: 'failed', error };
     if (result.type === 'unknown') {

@@ -4,6 +4,7 @@ import { type ErrorRow, row } from './error-row.js';
 import { ERASURE_ERRORS, EXPORT_ERRORS, PROOF_ERRORS } from './evidence-errors.js';
 import { EVOLUTION_ERRORS } from './evolution-errors.js';
 import { MACHINE_ERRORS } from './machine-errors.js';
+import { MEMORY_ERRORS } from './memory-errors.js';
 import { PLAN_ERRORS } from './plan-errors.js';
 import { PROCESS_ERRORS } from './process-errors.js';
 import { TASK_ERRORS } from './task-errors.js';
@@ -320,6 +321,7 @@ export const ERRORS = {
   ...PLAN_ERRORS,
   ...MACHINE_ERRORS,
   ...EVOLUTION_ERRORS,
+  ...MEMORY_ERRORS,
   ...EXPORT_ERRORS,
   ...PROCESS_ERRORS,
 } as const satisfies Rows;
@@ -349,6 +351,7 @@ export const ERROR_GROUPS: readonly ErrorGroup[] = [
   { title: 'Plans', about: 'See [plans](agents/plans.md).', rows: PLAN_ERRORS },
   { title: 'State machines', about: 'See [state machines](agents/state-machines.md).', rows: MACHINE_ERRORS },
   { title: 'Patches of agents', about: null, rows: EVOLUTION_ERRORS },
+  { title: 'Memory', about: 'See [memory](agents/memory.md).', rows: MEMORY_ERRORS },
   {
     title: 'Containers',
     about:

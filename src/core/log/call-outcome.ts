@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { jsonValue } from '../json.js';
 import { stateChange } from '../tools/agent-state.js';
+import { memoryNote } from '../tools/tool-memory.js';
 
 /** What a tool does to the world: src/core/tools/tool.ts. */
 export const CALL_EFFECTS = ['pure', 'idempotent', 'unsafe'] as const;
@@ -13,6 +14,10 @@ const times = z
   .exactOptional()
   .describe('What `context.now()` gave to its body, in milliseconds since 1970; the first 32.');
 
+const memory = memoryNote
+  .exactOptional()
+  .describe('What it read and wrote of [memory](agents/memory.md), and labels of what it brought in, if any.');
+
 /** How a call ended. `refused` means that its body never ran. */
 export const callOutcome = z.discriminatedUnion('type', [
   z.object({
@@ -24,8 +29,9 @@ export const callOutcome = z.discriminatedUnion('type', [
       .describe('What the model reads, where that is not `output` as JSON: a plain tool of the SDK gave it.'),
     state: stateChange.exactOptional().describe('Its changes of the [state](agents/state.md) of the run, if any.'),
     times,
+    memory,
   }),
-  z.object({ type: z.literal('error'), code: z.string(), message: z.string(), times }),
+  z.object({ type: z.literal('error'), code: z.string(), message: z.string(), times, memory }),
   z.object({
     type: z.literal('refused'),
     why: z.enum(['denied', 'rejected', 'expired', 'invalid_arguments', 'guardrail', 'cancelled']),

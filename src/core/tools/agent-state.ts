@@ -9,7 +9,7 @@ export const STATE_BYTES = 65_536;
 const path = z.string().describe('JSON Pointer of a member.');
 
 /** One change of a state. `add` and `append` lose nothing beside those of other calls of the same answer. */
-const stateOp = z.discriminatedUnion('op', [
+export const stateOp = z.discriminatedUnion('op', [
   z.object({ op: z.literal('set'), path, value: jsonValue }),
   z.object({ op: z.literal('remove'), path }),
   z.object({ op: z.literal('add'), path, by: z.number() }),
@@ -28,7 +28,7 @@ export type AgentState = z.infer<typeof agentState>;
 const STEP = /^(?:\/(?:[^~/]|~[01])*)+$/;
 
 /** The names that lead to a member. Throws `state_invalid` for what is no pointer. */
-function namesOf(pointer: string): readonly string[] {
+export function namesOf(pointer: string): readonly string[] {
   if (STEP.test(pointer))
     return pointer
       .slice(1)
@@ -40,7 +40,7 @@ function namesOf(pointer: string): readonly string[] {
   );
 }
 
-const pointerTo = (names: readonly string[]): string => names.map((name) => `/${pointerToken(name)}`).join('');
+export const pointerTo = (names: readonly string[]): string => names.map((name) => `/${pointerToken(name)}`).join('');
 
 const memberOf = (value: JsonValue | undefined, name: string): JsonValue | undefined =>
   isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
@@ -91,7 +91,7 @@ export const applyChange = ({ version, value }: AgentState, { changes }: StateCh
 });
 
 /** The changes that make one value of another: of objects their members, of everything else the whole. */
-function changesOf(before: JsonObject, after: JsonObject, at: readonly string[] = []): StateOp[] {
+export function changesOf(before: JsonObject, after: JsonObject, at: readonly string[] = []): StateOp[] {
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
   return names.flatMap((name): StateOp[] => {
     const [was, is] = [memberOf(before, name), memberOf(after, name)];

@@ -4,6 +4,7 @@ import type { Interruption } from '../interruptions/wait.js';
 import type { JsonObject, JsonValue } from '../json.js';
 import type { StateProblem, ToolState } from './agent-state.js';
 import type { ToolEnvironment } from './tool-environment.js';
+import type { ToolMemory, TrustLabel, UntrustedWay } from './tool-memory.js';
 
 /** How much a tool may let its output be. */
 export const MOST_OUTPUT_BYTES = 64 * 1024 * 1024;
@@ -44,6 +45,8 @@ export interface ToolContext<S = JsonObject> {
   readonly require: (capability: string) => void;
   /** The state of the run. Its methods throw `state_missing` where the agent has none. See docs/agents/state.md. */
   readonly state: ToolState<S>;
+  /** The memory of its agent. Its methods throw `memory_unknown` where the agent declares none. See docs/agents/memory.md. */
+  readonly memory: ToolMemory;
   /** The container of the run. Its methods throw `environment_missing` where the agent has none. */
   readonly environment: ToolEnvironment;
 }
@@ -76,7 +79,7 @@ export interface IsolatedBody {
 }
 
 /** What a body gets beside its input that works in a thread or a process of its own. */
-export type IsolatedContext = Omit<ToolContext, 'require' | 'environment' | 'state' | 'logicalTime'>;
+export type IsolatedContext = Omit<ToolContext, 'require' | 'environment' | 'state' | 'memory' | 'logicalTime'>;
 
 /** What a tool is, wherever its body works. Every field that is left out has the safe value. */
 interface ToolTerms<I, O> {
@@ -114,6 +117,8 @@ interface ToolTerms<I, O> {
   readonly onFailure?: 'tell' | 'fail';
   /** Default 'ask'. */
   readonly onUnknownEffect?: OnUnknownEffect;
+  /** How its outputs come in, where no one here wrote them: `web`, `file`, `tool` or another one. */
+  readonly untrusted?: UntrustedWay;
   /** Looks whether a call happened. Needed for `onUnknownEffect: 'probe'`. */
   readonly probe?: (input: I, context: ToolContext) => Promise<ProbeResult<O>>;
 }
@@ -177,6 +182,8 @@ export interface ToolSpec {
   readonly resume: ((input: unknown, settlement: Settlement, context: ToolContext) => Promise<unknown>) | null;
   /** Says what does not fit what the tool reads of the state of a run. Absent: it says nothing of it. */
   readonly stateProblem?: StateProblem;
+  /** The label of its outputs; absent: they are trusted. */
+  readonly label?: TrustLabel;
   /** Where its body works, if not in this process. */
   readonly isolated?: Required<Pick<IsolatedBody, 'isolation' | 'env'>> & {
     readonly module: string;

@@ -11,6 +11,7 @@ import { canonical, type JsonObject, type JsonValue, nameText, sha256, toJson } 
 import { type DispatchLimits, dispatchLimits } from '../../core/queue/dispatch.js';
 import { type RunLimits, runLimits } from '../../core/runs/run.js';
 import { type McpRules, mcpRules, serverLabel } from '../../core/tools/mcp.js';
+import { isMemorySpace, type MemorySpace } from '../../core/tools/memory-space.js';
 import { type PlainTools, plainTools, type ToolSpec } from '../../core/tools/tool.js';
 import { StateMachineModel } from '../../models/machines/state-machine-model.js';
 import { ProgramModel } from '../../models/program-model.js';
@@ -24,6 +25,7 @@ import { type ProposedPlans, proposedPlansOf } from '../plans/plan-proposals.js'
 import { agentScaffold, nameOfScaffold } from './agent-scaffold.js';
 import type { AgentDeclaration, EnvironmentDeclaration, HoldfastConfig } from './define.js';
 import { assertOwnAgent } from './foreign-agent.js';
+import { assertSameSpaces, declaredMemory } from './own-memory.js';
 import { type DeclaredState, declaredState } from './own-state.js';
 
 /**
@@ -145,6 +147,8 @@ export interface RegisteredAgent {
   readonly context: z.ZodType | null;
   /** What the state of its runs is; null: they have none. */
   readonly state: DeclaredState | null;
+  /** The memory of its runs; null: they have none. */
+  readonly memory: ReadonlyMap<string, MemorySpace> | null;
   /** The plans that its runs bring with them; null: they bring none. */
   readonly proposals: ProposedPlans | null;
   readonly plainTools: PlainTools;
@@ -176,6 +180,7 @@ export function registerAgents(config: HoldfastConfig): ReadonlyMap<string, Regi
     agents.set(registered.name, registered);
   }
   for (const { name, agent } of agents.values()) assertSubAgents(name, agent, agents);
+  assertSameSpaces(agents.values());
   return agents;
 }
 
@@ -218,6 +223,7 @@ const declarationShape = z.strictObject({
   scaffold: z.custom(() => true).optional(),
   context: z.union([z.literal(true), z.custom<z.ZodType>(isSchema, 'must be true or a zod schema')]).optional(),
   state: z.custom<z.ZodType>(isSchema, 'must be a zod schema').optional(),
+  memory: z.array(z.custom<MemorySpace>(isMemorySpace, 'must be made by memorySpace()')).min(1).max(100).optional(),
   plainTools: plainTools.optional(),
   mcp: z.record(z.string().refine(isLabel, 'is no name of a server as capabilities write it'), mcpRules).optional(),
 });
@@ -235,6 +241,7 @@ function register(declaration: AgentDeclaration, ofEngine: HoldfastConfig): Regi
   assertDeclaration(declaration);
   const { name } = agent;
   const state = declaredState(name, declaration.state);
+  const memory = declaredMemory(name, declaration.memory);
   const limits: RunLimits = {
     maxTurns: declaration.maxTurns ?? DEFAULT_MAX_TURNS,
     maxTotalTokens: declaration.maxTotalTokens ?? null,
@@ -258,6 +265,7 @@ function register(declaration: AgentDeclaration, ofEngine: HoldfastConfig): Regi
     ...(declaration.separateRequester === undefined ? {} : { separateRequester: declaration.separateRequester }),
     ...(context === null ? {} : { context: schemaOf(context) }),
     ...(declaration.state === undefined ? {} : { state: schemaOf(declaration.state) }),
+    ...(memory === null ? {} : { memory: [...memory.values()].map((space) => space.definition) }),
     ...(declaration.plainTools === undefined ? {} : { plainTools: toJson(ofPlain) }),
     ...(declaration.mcp === undefined ? {} : { mcp: toJson(mcp) }),
     ...(environment === null ? {} : { environment: toJson(environment.spec) }),
@@ -286,6 +294,7 @@ function register(declaration: AgentDeclaration, ofEngine: HoldfastConfig): Regi
       stream,
       context,
       state,
+      memory,
       proposals: proposedPlansOf(agent),
       plainTools: ofPlain,
       mcp,

@@ -14,6 +14,7 @@ import type { RewardFunction } from '../../core/tasks/reward.js';
 import type { SchedulingConfig } from '../../core/tasks/scheduling.js';
 import type { RetriesConfig } from '../../core/tasks/task-retries.js';
 import type { McpRules } from '../../core/tools/mcp.js';
+import type { MemorySpace } from '../../core/tools/memory-space.js';
 import type { PlainTools } from '../../core/tools/tool.js';
 import type { Secret } from '../../models/secrets/secret.js';
 import type { DeclaredTool } from '../../tools/define/define-tool.js';
@@ -61,6 +62,8 @@ export interface AgentDeclaration {
   readonly context?: true | z.ZodType;
   /** The state that its tools read and change: a schema whose members have defaults. See docs/agents/state.md. */
   readonly state?: z.ZodType;
+  /** The spaces of documents that its tools read and change, and that outlive runs. See docs/agents/memory.md. */
+  readonly memory?: readonly MemorySpace[];
   /** Bounds of the tools that declare none, of every agent that its runs come to: `{ maxOutputBytes: 10_000_000 }`. */
   readonly plainTools?: PlainTools;
   /** Rules for the tools of MCP servers, by the name of the server in capabilities. */

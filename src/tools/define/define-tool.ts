@@ -119,6 +119,7 @@ function specOf<I, O, S>(declaration: Declaration<I, O, S>): ToolSpec {
       if (rule === false) return null;
       return typeof rule === 'string' && rule !== '' ? rule : `${name} asks for an approval.`;
     },
+    ...(declaration.untrusted === undefined ? {} : { label: `untrusted:${declaration.untrusted}` as const }),
     probe: probe === undefined ? null : (input, context) => probe(asInput(input), context),
     ...bodyOf(declaration),
   };

@@ -7,6 +7,7 @@ import { seededRandom } from '../../core/seeded-random.js';
 import { noState } from '../../core/tools/agent-state.js';
 import type { ToolContext, ToolSpec } from '../../core/tools/tool.js';
 import { noEnvironment } from '../../core/tools/tool-environment.js';
+import { noMemory } from '../../core/tools/tool-memory.js';
 import { boundOutput } from './output-bound.js';
 import { assertInvokable } from './watched-tool.js';
 
@@ -52,6 +53,7 @@ function contextOf(spec: ToolSpec, details: ToolCallDetails, signal: AbortSignal
     state: noState('A plain run'),
     random: seededRandom(idempotencyKey),
     require: () => {},
+    memory: noMemory('A plain run'),
     environment: noEnvironment('A plain run'),
   };
 }

@@ -4,6 +4,7 @@ import { HoldfastError } from '../../core/errors/errors.js';
 import { parseRequest } from '../../core/grants/capability-text.js';
 import { LONGEST_MS } from '../../core/interruptions/wait.js';
 import { type IsolatedToolDeclaration, MOST_OUTPUT_BYTES, type ToolDeclaration } from '../../core/tools/tool.js';
+import { UNTRUSTED_WAYS } from '../../core/tools/tool-memory.js';
 
 const anyFunction = z.custom<(...args: never) => unknown>((value) => typeof value === 'function', 'must be a function');
 /** What a body has that works in this process, and what one has that works apart. */
@@ -41,6 +42,7 @@ const declaration = z
     approvalExpiresInMs: milliseconds.max(LONGEST_MS).nullable().optional(),
     onFailure: z.enum(['tell', 'fail']).optional(),
     onUnknownEffect: z.enum(['ask', 'probe', 'rerun']).optional(),
+    untrusted: z.enum(UNTRUSTED_WAYS).optional(),
     probe: anyFunction.optional(),
     state: z.instanceof(z.ZodType, { error: 'must be a zod schema' }).optional(),
     execute: anyFunction.optional(),

@@ -88,6 +88,7 @@ describeEachDatabase('one call', (kind) => {
       repeatApprovedBy: null,
       environment: null,
       state: null,
+      memory: null,
       position: async () => 1,
     },
     keepWithStep: null,

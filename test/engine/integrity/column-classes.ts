@@ -78,6 +78,17 @@ const OTHERS: { readonly [table: string]: readonly Classed[] } = {
     'tenant id run_id items bytes created_at updated_at',
   ),
   session_items: all('shown', 'the same', 'tenant session_id seq run_id item'),
+  memory_documents: all(
+    'shown',
+    'what runs remembered; what a run read of it is in its log',
+    'tenant space owner key scope version value labels document words search created_at changed_at expires_at',
+  ),
+  memory_changes: all(
+    'shown',
+    'the same, with where it came from',
+    'tenant space owner key version base ops frontiers run_id call_id event agent actors derived_from labels at',
+  ),
+  memory_writes: all('operational', 'which writes of calls were made', 'call_key n run_id tenant version at'),
   tasks: all(
     'shown',
     'what was submitted, and the result as it was written; the run and its log say what was done',

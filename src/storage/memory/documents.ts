@@ -1,0 +1,165 @@
+import type { Knex } from 'knex';
+import { z } from 'zod';
+import { canonical, type JsonObject, type JsonValue, jsonObject } from '../../core/json.js';
+import { type MemoryDocument, type TrustLabel, trustLabel } from '../../core/tools/tool-memory.js';
+
+/** A part of a space: what belongs to one owner. */
+export interface MemoryPlace {
+  readonly tenant: string;
+  readonly space: string;
+  readonly owner: string;
+}
+
+export interface DocumentPlace extends MemoryPlace {
+  readonly key: string;
+}
+
+/** A row of `holdfast.memory_documents` as the driver gives it. */
+export interface DocumentRow {
+  tenant: string;
+  space: string;
+  owner: string;
+  key: string;
+  scope: string;
+  version: number;
+  value: string;
+  labels: string;
+  document: Uint8Array;
+  words: string;
+  created_at: Date;
+  changed_at: Date;
+  expires_at: Date | null;
+}
+
+export const documents = (db: Knex) => db<DocumentRow>('holdfast.memory_documents');
+
+const SHOWN = ['space', 'owner', 'key', 'version', 'value', 'labels', 'changed_at'] as const;
+export type ShownRow = Pick<DocumentRow, (typeof SHOWN)[number]>;
+
+const labelList = z.array(trustLabel);
+export const labelsOf = (text: string): readonly TrustLabel[] => labelList.parse(JSON.parse(text));
+
+export const documentOf = ({ space, key, version, value, labels, changed_at: at }: ShownRow): MemoryDocument => ({
+  ...{ space, key, version, value: jsonObject.parse(JSON.parse(value)) },
+  ...{ labels: labelsOf(labels), changedAt: at.toISOString() },
+});
+
+const LIVING = '(expires_at is null or expires_at > now())';
+const living = (db: Knex, { tenant, space, owner }: MemoryPlace) =>
+  documents(db).where({ tenant, space, owner }).whereRaw(LIVING);
+
+export async function findDocument(db: Knex, place: DocumentPlace): Promise<MemoryDocument | null> {
+  const row = await living(db, place)
+    .where({ key: place.key })
+    .first(...SHOWN);
+  return row === undefined ? null : documentOf(row);
+}
+
+/** Documents of a part of a space: those that were changed last come first, and of two at one time that with the lesser key. */
+export const latestDocuments = async (db: Knex, place: MemoryPlace, limit: number): Promise<MemoryDocument[]> => {
+  const rows: ShownRow[] = await living(db, place)
+    .orderBy([{ column: 'changed_at', order: 'desc' }, { column: 'key' }])
+    .limit(limit)
+    .select(...SHOWN);
+  return rows.map(documentOf);
+};
+
+export interface Search {
+  readonly query: string;
+  readonly match: 'all' | 'any';
+  readonly limit: number;
+}
+
+const QUERIES: { readonly [match in Search['match']]: string } = {
+  all: "websearch_to_tsquery('simple', :query)",
+  any: `(select string_agg(quote_literal(lexeme), ' | ') from unnest(to_tsvector('simple', :query)))::tsquery`,
+};
+
+/**
+ * Documents of a part of a space with these words, the best first: by cover density, then the one that was changed last, then the lesser
+ * key. The same documents always come in the same order.
+ */
+export async function searchDocuments(
+  db: Knex,
+  { tenant, space, owner }: MemoryPlace,
+  { query, match, limit }: Search,
+): Promise<MemoryDocument[]> {
+  const { rows }: { rows: ShownRow[] } = await db.raw(
+    `select ${SHOWN.map((column) => `d.${column}`).join(', ')}
+       from (select ${QUERIES[match]} as asked) q
+       join holdfast.memory_documents d
+         on d.search @@ (q.asked && array_to_string(array[md5(:tenant || '/' || :space || '/' || :owner)], '')::tsquery)
+      where d.tenant = :tenant and d.space = :space and d.owner = :owner and ${LIVING}
+      order by ts_rank_cd(d.search, q.asked) desc, d.changed_at desc, d.key limit :limit`,
+    { tenant, space, owner, query, limit },
+  );
+  return rows.map(documentOf);
+}
+
+/** Holds a document until the transaction ends; undefined: there is none, or its time is over. */
+export async function lockDocument(trx: Knex.Transaction, place: DocumentPlace): Promise<DocumentRow | undefined> {
+  const { tenant, space, owner, key } = place;
+  return documents(trx).where({ tenant, space, owner, key }).forUpdate().first();
+}
+
+/** Makes the row of a document that was not there; false: someone else was faster. */
+export async function insertDocument(
+  trx: Knex.Transaction,
+  row: Pick<DocumentRow, 'tenant' | 'space' | 'owner' | 'key' | 'scope'>,
+): Promise<void> {
+  await documents(trx)
+    .insert({ ...row, version: 0, value: '{}', labels: '[]', document: Buffer.alloc(0), words: '' })
+    .onConflict(['tenant', 'space', 'owner', 'key'])
+    .ignore();
+}
+
+export interface DocumentState {
+  readonly version: number;
+  readonly value: JsonObject;
+  readonly labels: readonly TrustLabel[];
+  readonly document: Buffer;
+}
+
+/** Days after which it goes; null: never. Undefined: when it goes stays as it is. */
+export async function updateDocument(
+  trx: Knex.Transaction,
+  { tenant, space, owner, key }: DocumentPlace,
+  { version, value, labels, document }: DocumentState,
+  days?: number | null,
+): Promise<void> {
+  const changed =
+    days === undefined
+      ? {}
+      : {
+          changed_at: trx.fn.now() as unknown as Date,
+          expires_at: (days === null ? null : trx.raw("now() + ? * interval '1 day'", [days])) as Date | null,
+        };
+  await documents(trx)
+    .where({ tenant, space, owner, key })
+    .update({
+      ...{ version, value: canonical(value), labels: canonical([...labels]), document, words: wordsOf(key, value) },
+      ...changed,
+    });
+}
+
+/** Removes a document with its history. False: there was none. */
+export async function deleteDocument(db: Knex, { tenant, space, owner, key }: DocumentPlace): Promise<boolean> {
+  return (await documents(db).where({ tenant, space, owner, key }).delete()) > 0;
+}
+
+/** What a search looks at: the key, and every text and name in the document. */
+function wordsOf(key: string, value: JsonObject): string {
+  const words: string[] = [key];
+  const look = (one: JsonValue): void => {
+    if (typeof one === 'string') words.push(one);
+    else if (typeof one === 'number' || typeof one === 'boolean') words.push(String(one));
+    else if (Array.isArray(one)) for (const item of one) look(item);
+    else if (one !== null)
+      for (const [name, member] of Object.entries(one as JsonObject)) {
+        words.push(name);
+        look(member);
+      }
+  };
+  look(value);
+  return words.join('\n');
+}

@@ -1,0 +1,265 @@
+import type { Knex } from 'knex';
+import { HoldfastError } from '../../src/core/errors/errors.js';
+import { type JsonObject, type JsonValue, sha256 } from '../../src/core/json.js';
+import { EVENT_DATA } from '../../src/core/log/event.js';
+import type { StateOp } from '../../src/core/tools/agent-state.js';
+import {
+  additionsOf,
+  assertChanges,
+  assertDocument,
+  assertFewChanges,
+  changeShape,
+  memoryKey,
+  memoryValue,
+  parsedAs,
+  queryShape,
+  writeShape,
+} from '../../src/core/tools/memory-change.js';
+import type { MemorySpace } from '../../src/core/tools/memory-space.js';
+import {
+  type MemoryDocument,
+  type MemoryNote,
+  type MemoryRef,
+  noMemory,
+  type ToolMemory,
+  type TrustLabel,
+} from '../../src/core/tools/tool-memory.js';
+import { withoutKnownSecretsIn } from '../../src/models/secrets/known-secrets.js';
+import { readEvent } from '../../src/storage/log/read-events.js';
+import { claimWrite, endWrite, frontiersOf, insertChange, type WriteName } from '../../src/storage/memory/changes.js';
+import { CrdtDocument } from '../../src/storage/memory/crdt-document.js';
+import {
+  type DocumentPlace,
+  type DocumentRow,
+  deleteDocument,
+  documentOf,
+  findDocument,
+  insertDocument,
+  labelsOf,
+  latestDocuments,
+  lockDocument,
+  searchDocuments,
+  updateDocument,
+} from '../../src/storage/memory/documents.js';
+import { ownerOf } from '../../src/storage/memory/owner.js';
+import { transact, withDatabaseRetry } from '../database-retry.js';
+
+/** The memory of a run as a call finds it. */
+export interface FoundMemory {
+  /** The spaces that the agent declares, by name. */
+  readonly spaces: ReadonlyMap<string, MemorySpace>;
+  /** The agent of the run: owner of what has the scope of an agent. */
+  readonly agent: string;
+  readonly sessionId: string | null;
+  /** What the run had to do with memory before the call. */
+  readonly read: readonly MemoryRef[];
+  readonly labels: readonly TrustLabel[];
+}
+
+/** What the memory of a call needs of the call. */
+interface MemoryCall {
+  readonly intent: { readonly runId: string; readonly callId: string; readonly tenant: string };
+  /** The agent that made the call. */
+  readonly agent: string;
+  /** Null: its run has none. */
+  readonly memory: FoundMemory | null;
+  readonly require: (capability: string) => void;
+  readonly position: () => Promise<number>;
+  readonly spec: { readonly label?: TrustLabel };
+}
+
+/** A write of a call: what it makes of a document. */
+interface Write {
+  readonly space: MemorySpace;
+  readonly key: string;
+  readonly derivedFrom: readonly MemoryRef[];
+  /** The version that it is made for; undefined: the present one. */
+  readonly version: number | undefined;
+  /** Whether it makes a document where there is none. */
+  readonly makes: boolean;
+  readonly opsOn: (value: JsonObject) => readonly StateOp[];
+}
+
+/**
+ * The memory of a run as one call of it has it. Each write is made once: the n-th of a call is known by n, so that one that is executed
+ * again, after a crash, finds what it has made. `callKey` is the same at every execution of the call, also in a fork that took it over.
+ */
+export function memoryOfCall(
+  ctx: { readonly knex: Knex },
+  call: MemoryCall,
+  callKey: string,
+  note: (note: MemoryNote) => void,
+): ToolMemory {
+  const { memory: found, agent, spec } = call;
+  const { runId, callId, tenant } = call.intent;
+  if (found === null) return noMemory(`The agent ${agent}`);
+  let writes = 0;
+  const read: MemoryRef[] = [];
+  const labels = new Set<TrustLabel>([...found.labels, ...(spec.label === undefined ? [] : [spec.label])]);
+
+  const open = (action: 'read' | 'write', name: string): MemorySpace => {
+    const space = found.spaces.get(name);
+    if (space === undefined) {
+      const known = [...found.spaces.keys()].join(', ');
+      throw new HoldfastError('memory_unknown', `There is no memory space ${JSON.stringify(name)}. Known: ${known}.`);
+    }
+    call.require(`memory:${action}:${name}`);
+    return space;
+  };
+  const placeOf = async (space: MemorySpace, db: Knex = ctx.knex) => ({
+    ...{ tenant, space: space.name },
+    owner: await ownerOf(db, space, { runId, agent: found.agent, sessionId: found.sessionId }),
+  });
+
+  const recalled = (items: readonly MemoryDocument[]): readonly MemoryDocument[] => {
+    const refs = items.map(({ space, key, version }) => ({ space, key, version }));
+    read.push(...refs);
+    for (const item of items) for (const label of item.labels) labels.add(label);
+    note({ read: refs, labels: [...new Set(items.flatMap((item) => item.labels))] });
+    return items;
+  };
+
+  const write = async (one: Write): Promise<MemoryRef> => {
+    const name = { call_key: callKey, n: writes++ };
+    // What it was derived from is what was read by now, whenever the statement comes.
+    const provenance = {
+      ...{ runId, callId, agent, event: await call.position() },
+      actors: await withDatabaseRetry(() => requestersOf(ctx.knex, runId)),
+      derivedFrom: distinct([...found.read, ...read, ...one.derivedFrom]),
+      labels: [...labels],
+    };
+    const version = await transact(ctx, async (trx) => {
+      const place = { ...(await placeOf(one.space, trx)), key: one.key };
+      const before = await claimWrite(trx, name, { run_id: runId, tenant });
+      if (before !== null) return before;
+      const made = await writeOnce(trx, place, one, provenance);
+      await endWrite(trx, name, made);
+      return made;
+    });
+    const ref = { space: one.space.name, key: one.key, version };
+    note({ wrote: [ref] });
+    return ref;
+  };
+
+  return {
+    remember: async (name, given, options = {}) => {
+      const space = open('write', name);
+      const value = memoryValue(withoutKnownSecretsIn(memoryValue(given)));
+      const { key = ownKey(callKey, writes), derivedFrom = [] } = parsedAs(writeShape, 'The write', options);
+      const opsOn = (present: JsonObject) => additionsOf(present, value);
+      return write({ space, key, derivedFrom, version: undefined, makes: true, opsOn });
+    },
+    recall: async (name, options = {}) => {
+      const space = open('read', name);
+      const { key, query, match, limit } = parsedAs(queryShape, 'The query', options);
+      return recalled(
+        await withDatabaseRetry(async () => {
+          const place = await placeOf(space);
+          if (key !== undefined) {
+            const only = await findDocument(ctx.knex, { ...place, key });
+            return only === null ? [] : [only];
+          }
+          if (query === undefined) return latestDocuments(ctx.knex, place, limit);
+          return searchDocuments(ctx.knex, place, { query, match, limit });
+        }),
+      );
+    },
+    revise: async (name, key, options) => {
+      const space = open('write', name);
+      parsedAs(memoryKey, 'The key', key);
+      const { version, derivedFrom = [], changes } = parsedAs(changeShape, 'The change', options);
+      const { changes: ops } = parsedAs(changeShape, 'The change', {
+        changes: withoutKnownSecretsIn(changes as readonly JsonValue[]),
+      });
+      return write({ space, key, derivedFrom, version, makes: false, opsOn: () => ops });
+    },
+    forget: async (name, key) => {
+      const space = open('write', name);
+      parsedAs(memoryKey, 'The key', key);
+      const writeName = { call_key: callKey, n: writes++ };
+      const forgotten = await transact(ctx, (trx) => forgetOnce(trx, writeName));
+      note({ wrote: [{ space: name, key, version: 0 }] });
+      return forgotten;
+
+      async function forgetOnce(trx: Knex.Transaction, id: WriteName): Promise<boolean> {
+        const place = { ...(await placeOf(space, trx)), key };
+        const before = await claimWrite(trx, id, { run_id: runId, tenant });
+        if (before !== null) return before > 0;
+        const was = await deleteDocument(trx, place);
+        await endWrite(trx, id, was ? 1 : 0);
+        return was;
+      }
+    },
+  };
+}
+
+/** Changes a document under its lock. Gives its new version. */
+async function writeOnce(
+  trx: Knex.Transaction,
+  place: DocumentPlace,
+  { space, key, version: seen, makes, opsOn }: Write,
+  provenance: Omit<Parameters<typeof insertChange>[2], 'version' | 'base' | 'ops' | 'frontiers'>,
+): Promise<number> {
+  const row = await heldDocument(trx, place, space, makes);
+  const present = row.version === 0 ? {} : documentOf(row).value;
+  const ops = opsOn(present);
+  if (ops.length === 0 && row.version > 0) return row.version;
+  if (seen !== undefined && seen > row.version)
+    throw new HoldfastError('memory_unknown', `The document ${JSON.stringify(key)} has no version ${seen} yet.`);
+  assertChanges(present, ops);
+  const version = row.version + 1;
+  assertFewChanges(key, version);
+  const document = row.version === 0 ? await CrdtDocument.empty() : await CrdtDocument.load(row.document);
+  const base = seen ?? row.version;
+  document.change(ops, version, base === row.version ? null : await frontiersOf(trx, place, base));
+  const { value } = document;
+  assertDocument(space, key, value);
+  const labels = [...new Set([...labelsOf(row.labels), ...provenance.labels])].sort();
+  const state = { version, value, labels, document: document.bytes };
+  await updateDocument(trx, place, state, space.days);
+  await insertChange(trx, place, { ...provenance, version, base, ops, frontiers: document.frontiers });
+  document.free();
+  return version;
+}
+
+/** Throws `memory_unknown` where there is none, and none is to be made. */
+async function heldDocument(
+  trx: Knex.Transaction,
+  place: DocumentPlace,
+  { scope }: MemorySpace,
+  makes: boolean,
+): Promise<DocumentRow> {
+  const { tenant, space, owner, key } = place;
+  const held = await livingDocument(trx, place);
+  if (held !== null) return held;
+  if (makes) {
+    await insertDocument(trx, { tenant, space, owner, key, scope });
+    const made = await lockDocument(trx, place);
+    if (made !== undefined) return made;
+  }
+  throw new HoldfastError('memory_unknown', `There is no document ${JSON.stringify(key)} in ${space}.`);
+}
+
+/** One whose time is over is removed: what comes after it is another document. */
+async function livingDocument(trx: Knex.Transaction, place: DocumentPlace): Promise<DocumentRow | null> {
+  const row = await lockDocument(trx, place);
+  if (row === undefined) return null;
+  const over: boolean =
+    (await trx.raw('select ?::timestamptz <= now() as over', [row.expires_at])).rows[0].over ?? false;
+  if (!over) return row;
+  await deleteDocument(trx, place);
+  return null;
+}
+
+/** A key that no one gave: the same at every execution of the call. */
+const ownKey = (callKey: string, n: number): string => `m_${sha256(`${callKey}#${n}`).slice(0, 24)}`;
+
+async function requestersOf(db: Knex, runId: string): Promise<readonly string[]> {
+  const first = await readEvent(db, runId, 1);
+  return EVENT_DATA['run.created'].safeParse(first?.data).data?.requestedBy ?? [];
+}
+
+function distinct(refs: readonly MemoryRef[]): readonly MemoryRef[] {
+  const byName = new Map(refs.map((ref) => [JSON.stringify([ref.space, ref.key]), ref]));
+  return [...byName.values()].slice(-32);
+}
