@@ -1,7 +1,6 @@
 import type { Knex } from 'knex';
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import { type JsonObject, type JsonValue, sha256 } from '../../src/core/json.js';
-import { EVENT_DATA } from '../../src/core/log/event.js';
 import type { StateOp } from '../../src/core/tools/agent-state.js';
 import {
   additionsOf,
@@ -25,7 +24,6 @@ import {
   type TrustLabel,
 } from '../../src/core/tools/tool-memory.js';
 import { withoutKnownSecretsIn } from '../../src/models/secrets/known-secrets.js';
-import { readEvent } from '../../src/storage/log/read-events.js';
 import { claimWrite, endWrite, frontiersOf, insertChange, type WriteName } from '../../src/storage/memory/changes.js';
 import { CrdtDocument } from '../../src/storage/memory/crdt-document.js';
 import {
@@ -41,7 +39,7 @@ import {
   searchDocuments,
   updateDocument,
 } from '../../src/storage/memory/documents.js';
-import { ownerOf } from '../../src/storage/memory/owner.js';
+import { ownerOf, requestersOf } from '../../src/storage/memory/owner.js';
 import { transact, withDatabaseRetry } from '../database-retry.js';
 
 /** The memory of a run as a call finds it. */
@@ -253,11 +251,6 @@ async function livingDocument(trx: Knex.Transaction, place: DocumentPlace): Prom
 
 /** A key that no one gave: the same at every execution of the call. */
 const ownKey = (callKey: string, n: number): string => `m_${sha256(`${callKey}#${n}`).slice(0, 24)}`;
-
-async function requestersOf(db: Knex, runId: string): Promise<readonly string[]> {
-  const first = await readEvent(db, runId, 1);
-  return EVENT_DATA['run.created'].safeParse(first?.data).data?.requestedBy ?? [];
-}
 
 function distinct(refs: readonly MemoryRef[]): readonly MemoryRef[] {
   const byName = new Map(refs.map((ref) => [JSON.stringify([ref.space, ref.key]), ref]));

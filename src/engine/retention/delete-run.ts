@@ -85,7 +85,7 @@ export async function eraseLocked(trx: Knex.Transaction, id: string, by: Erasing
   const copies = await copiesOf(trx, run);
   const draft = await lossDraft(trx, id, { loss: 'erased', ...by });
   await insertErasure(trx, id, by);
-  await eraseContent(trx, run);
+  await eraseContent(trx, run, by.keepsMemory === true);
   const exports = await exportsWith(trx, id);
   await enterLoss(trx, draft);
   return { copies, exports };

@@ -11,6 +11,7 @@ import {
 } from '../../core/retention/erasure.js';
 import { isOver } from '../../core/runs/run.js';
 import { exportsOfErasure } from '../../storage/exports/exported-runs.js';
+import { eraseMemoryOfSubject } from '../../storage/memory/erase.js';
 import type { NamedWork } from '../../storage/queue/work-notes.js';
 import {
   countErased,
@@ -122,8 +123,12 @@ async function workOn(context: EngineContext, request: ErasureRequestRow, isStop
   await knex.transaction(async (trx) => {
     // A fork that is being made of one of its runs is counted, or is refused.
     await lockSubject(trx, tenant, subject);
-    if ((await leftOfSubject(trx, tenant, subject)).left === 0) await finishErasureRequest(trx, id);
-    else await holdErasureRequest(trx, id, isStopping() ? 0 : LOOK_AGAIN_SECONDS);
+    if ((await leftOfSubject(trx, tenant, subject)).left > 0) {
+      await holdErasureRequest(trx, id, isStopping() ? 0 : LOOK_AGAIN_SECONDS);
+      return;
+    }
+    await eraseMemoryOfSubject(trx, tenant, subject);
+    await finishErasureRequest(trx, id);
   });
 }
 

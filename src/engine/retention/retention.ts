@@ -19,6 +19,7 @@ import {
   takeChore,
 } from '../../storage/database/chores.js';
 import { compactFiles, isToCompact } from '../../storage/database/pglite/compact.js';
+import { removeExpiredDocuments } from '../../storage/memory/erase.js';
 import {
   countOfRule,
   countToTrim,
@@ -78,6 +79,8 @@ async function sweepOf(context: EngineContext, sweep: Sweep): Promise<void> {
     for (const status of statusesOf(rule)) await followRule(context, { ...rule, status }, sweep);
   while (!isStopping() && (await removeEmptyBatches(knex, { tenant, limit: ROWS_AT_ONCE })) === ROWS_AT_ONCE)
     await putOffChore(knex, name, TAKEN_MS);
+  while (!isStopping() && (await removeExpiredDocuments(knex, { tenant, limit: ROWS_AT_ONCE })) === ROWS_AT_ONCE)
+    await putOffChore(knex, name, TAKEN_MS);
   for (const what of TRIMMED) {
     const days = retention.days[what];
     // Events of the system go in the order of all tenants.
@@ -121,7 +124,7 @@ async function followRule(
 
 /** False: it could not go yet. It is looked at again the next time. */
 async function letGo(context: EngineContext, id: string, rule: RetentionRule): Promise<boolean> {
-  const by = { actor: ACTOR, reason: reasonOfRule(rule) };
+  const by = { actor: ACTOR, reason: reasonOfRule(rule), keepsMemory: true };
   const work = rule.do === 'erase' ? eraseLocked : removeLocked;
   try {
     const outcome = await context.stepContext.knex.transaction((trx) => work(trx, id, by));

@@ -29,6 +29,7 @@ import {
   type SessionRow,
   sessionViewOf,
 } from '../../storage/agents/sessions.js';
+import { removeMemoryOfSession } from '../../storage/memory/erase.js';
 import { subjectsInSession } from '../../storage/retention/subjects.js';
 import { cursorAfter } from '../../storage/runs/run-list.js';
 import { readRun, updateRun } from '../../storage/runs/runs.js';
@@ -163,6 +164,7 @@ export async function deleteSession(context: EngineContext, id: string, caller: 
     const row = known(await lockSession(trx, caller.tenant, id), id);
     await assertFree(trx, row);
     await deleteSessionRow(trx, row);
+    await removeMemoryOfSession(trx, caller.tenant, id);
     return sessionViewOf(row);
   });
 }

@@ -1,9 +1,10 @@
 import type { Knex } from 'knex';
+import { z } from 'zod';
 import { canonical } from '../../core/json.js';
-import type { StateOp } from '../../core/tools/agent-state.js';
-import type { MemoryRef, TrustLabel } from '../../core/tools/tool-memory.js';
+import { type StateOp, stateOp } from '../../core/tools/agent-state.js';
+import { type MemoryRef, memoryRef, type TrustLabel } from '../../core/tools/tool-memory.js';
 import type { KeptChange } from './crdt-document.js';
-import type { DocumentPlace } from './documents.js';
+import { type DocumentPlace, labelsOf } from './documents.js';
 
 /** A row of `holdfast.memory_changes` as the driver gives it. */
 interface ChangeRow {
@@ -40,6 +41,22 @@ export interface Provenance {
   readonly labels: readonly TrustLabel[];
 }
 
+export interface MadeChange extends KeptChange, Provenance {
+  readonly at: Date;
+}
+
+const opList = z.array(stateOp);
+const refList = z.array(memoryRef);
+const nameList = z.array(z.string());
+
+const changeOf = (row: ChangeRow): MadeChange => ({
+  ...{ version: row.version, base: row.base, ops: opList.parse(JSON.parse(row.ops)) },
+  ...{ runId: row.run_id, callId: row.call_id, event: row.event, agent: row.agent, at: row.at },
+  actors: nameList.parse(JSON.parse(row.actors)),
+  derivedFrom: refList.parse(JSON.parse(row.derived_from)),
+  labels: labelsOf(row.labels),
+});
+
 export async function insertChange(
   trx: Knex.Transaction,
   { tenant, space, owner, key }: DocumentPlace,
@@ -64,6 +81,46 @@ export async function frontiersOf(
   const row = await changes(db).where({ tenant, space, owner, key, version }).first('frontiers');
   return row?.frontiers ?? null;
 }
+
+/** Changes of a document in their order, after a version. Without a limit: all that there are, which are few. */
+export const changesOf = async (
+  db: Knex,
+  { tenant, space, owner, key }: DocumentPlace,
+  { after, limit }: { readonly after: number; readonly limit: number | null },
+): Promise<MadeChange[]> => {
+  const found = changes(db).where({ tenant, space, owner, key }).where('version', '>', after).orderBy('version');
+  if (limit !== null) found.limit(limit);
+  return (await found).map(changeOf);
+};
+
+/** Documents that a run has changed, in an order in which all lock them. */
+export const documentsOfRun = (db: Knex, runId: string): Promise<DocumentPlace[]> =>
+  changes(db)
+    .where({ run_id: runId })
+    .distinct('tenant', 'space', 'owner', 'key')
+    .orderBy(['tenant', 'space', 'owner', 'key'])
+    .select('tenant', 'space', 'owner', 'key');
+
+export async function deleteChanges(
+  trx: Knex.Transaction,
+  { tenant, space, owner, key }: DocumentPlace,
+  runId: string,
+): Promise<void> {
+  await changes(trx).where({ tenant, space, owner, key, run_id: runId }).delete();
+}
+
+/** Says where a document stood after a change, when it was made again without some. */
+export async function moveChange(
+  trx: Knex.Transaction,
+  { tenant, space, owner, key }: DocumentPlace,
+  version: number,
+  frontiers: string,
+): Promise<void> {
+  await changes(trx).where({ tenant, space, owner, key, version }).update({ frontiers });
+}
+
+export const labelsOfChanges = (made: readonly MadeChange[]): readonly TrustLabel[] =>
+  [...new Set(made.flatMap(({ labels }) => labels))].sort();
 
 /** A write of a call that was made. */
 interface WriteRow {
@@ -98,4 +155,9 @@ export async function claimWrite(
 
 export async function endWrite(trx: Knex.Transaction, name: WriteName, version: number): Promise<void> {
   await writes(trx).where(name).update({ version });
+}
+
+/** No one knows any more which writes the calls of a run have made. */
+export async function removeWrites(trx: Knex.Transaction, runId: string): Promise<void> {
+  await writes(trx).where({ run_id: runId }).delete();
 }

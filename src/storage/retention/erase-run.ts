@@ -6,6 +6,7 @@ import { errorView } from '../../core/runs/run.js';
 import { removeItemsOfRun } from '../agents/session-cut.js';
 import { ERASED_NAME } from '../exports/export-tags.js';
 import { removeFromExports } from '../exports/exported-runs.js';
+import { eraseMemoryOfRun } from '../memory/erase.js';
 import type { RunRow } from '../runs/run-row.js';
 import { runs } from '../runs/runs.js';
 import { ATTEMPT } from '../tasks/task-attempts.js';
@@ -23,7 +24,7 @@ const ERASED = '(erased)';
  * Takes the content of a run away, under the lock of its row and after DBOS has nothing of it: its key, payloads and every copy
  * of them. What proves and what counts stays: hashes, heads, statuses, times, who decided what, tokens and charges.
  */
-export async function eraseContent(trx: Knex.Transaction, run: RunRow): Promise<void> {
+export async function eraseContent(trx: Knex.Transaction, run: RunRow, keepsMemory: boolean): Promise<void> {
   const { id } = run;
   await eraseToldEvents(trx, run);
   await trx('holdfast.run_keys').where({ run_id: id }).delete();
@@ -48,6 +49,7 @@ export async function eraseContent(trx: Knex.Transaction, run: RunRow): Promise<
   await eraseInterruptions(trx, id);
   await trx('holdfast.rewards').where({ run_id: id }).update({ data: null });
   await eraseTaskOf(trx, id);
+  await eraseMemoryOfRun(trx, run, keepsMemory);
   await forgetSubjects(trx, id);
   await removeFromExports(trx, run);
   // The key of a request still starts no second run.
@@ -140,6 +142,7 @@ export async function removeRun(trx: Knex.Transaction, run: RunRow, by: Erasing)
   await insertRemovedRun(trx, run.id, by);
   await eraseToldEvents(trx, run);
   await removeFromExports(trx, run);
+  await eraseMemoryOfRun(trx, run, true);
   if (run.session_id !== null) await removeItemsOfRun(trx, run.tenant, run.session_id, run.id);
   await deleteRunRows(trx, run.id);
 }

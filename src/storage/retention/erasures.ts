@@ -11,9 +11,11 @@ export interface Erasing {
   readonly reason: string;
   /** The request to erase a subject that it is part of. */
   readonly requestId?: string;
+  /** Retention takes runs and leaves what they remembered: memory has a retention of its own. */
+  readonly keepsMemory?: boolean;
 }
 
-export interface ErasureRow extends Omit<Erasing, 'requestId'> {
+export interface ErasureRow extends Omit<Erasing, 'requestId' | 'keepsMemory'> {
   readonly run_id: string;
   readonly tenant: string;
   /** Where its log ended. */

@@ -1,0 +1,65 @@
+import type { Knex } from 'knex';
+import { changesOf, deleteChanges, documentsOfRun, labelsOfChanges, moveChange, removeWrites } from './changes.js';
+import { CrdtDocument } from './crdt-document.js';
+import { type DocumentPlace, deleteDocument, documents, lockDocument, updateDocument } from './documents.js';
+
+/** Removes the documents that belong to a run. */
+async function removeOwn(trx: Knex.Transaction, tenant: string, runId: string): Promise<void> {
+  await documents(trx).where({ tenant, scope: 'run', owner: runId }).delete();
+}
+
+/**
+ * Takes out of memory what a run wrote: its own documents, and its changes of others, which are made again from the changes that are
+ * left. `keepsChanges`: only its own documents go.
+ */
+export async function eraseMemoryOfRun(
+  trx: Knex.Transaction,
+  { id, tenant }: { readonly id: string; readonly tenant: string },
+  keepsChanges: boolean,
+): Promise<void> {
+  await removeOwn(trx, tenant, id);
+  await removeWrites(trx, id);
+  if (keepsChanges) return;
+  for (const place of await documentsOfRun(trx, id)) await removeChangesOf(trx, place, id);
+}
+
+/** Removes the changes of a run from a document. One without any other change goes. */
+async function removeChangesOf(trx: Knex.Transaction, place: DocumentPlace, runId: string): Promise<void> {
+  const row = await lockDocument(trx, place);
+  if (row === undefined) return;
+  await deleteChanges(trx, place, runId);
+  const left = await changesOf(trx, place, { after: 0, limit: null });
+  if (left.length === 0) {
+    await deleteDocument(trx, place);
+    return;
+  }
+  const { document, frontiers } = await CrdtDocument.from(left);
+  for (const { version } of left) await moveChange(trx, place, version, frontiers.get(version) ?? '[]');
+  const { value, bytes } = document;
+  document.free();
+  await updateDocument(trx, place, { version: row.version, value, labels: labelsOfChanges(left), document: bytes });
+}
+
+/** Removes the documents of a subject, in all spaces of its scope. */
+export async function eraseMemoryOfSubject(trx: Knex.Transaction, tenant: string, subject: string): Promise<void> {
+  await documents(trx).where({ tenant, scope: 'user', owner: subject }).delete();
+}
+
+/** Removes the documents of a session. */
+export async function removeMemoryOfSession(trx: Knex.Transaction, tenant: string, sessionId: string): Promise<void> {
+  await documents(trx).where({ tenant, scope: 'session', owner: sessionId }).delete();
+}
+
+/** Removes documents whose time is over, those first that were over first. Gives how many went. */
+export async function removeExpiredDocuments(
+  db: Knex,
+  { tenant, limit }: { readonly tenant: string | null; readonly limit: number },
+): Promise<number> {
+  const { rowCount }: { rowCount: number } = await db.raw(
+    `delete from holdfast.memory_documents where (tenant, space, owner, key) in (
+       select tenant, space, owner, key from holdfast.memory_documents
+        where expires_at <= now() and (:tenant::text is null or tenant = :tenant) order by expires_at limit :limit)`,
+    { tenant, limit },
+  );
+  return rowCount;
+}
