@@ -96,7 +96,7 @@ export const runFacts = (options: Workplace, run: RunRow, task: RunTask | null =
   plainTools: options.agents.get(run.agent)?.plainTools ?? {},
   takesContext: (options.agents.get(run.agent)?.context ?? null) !== null,
   stateProblem: options.agents.get(run.agent)?.state?.problemOf ?? null,
-  memory: options.agents.get(run.agent)?.memory ?? null,
+  memory: memoryOf(options, run),
   mcp: options.agents.get(run.agent)?.mcp ?? {},
   isProgram: options.agents.get(run.agent)?.agent.model instanceof ProgramModel,
   proposals: options.agents.get(run.agent)?.proposals ?? null,
@@ -105,6 +105,13 @@ export const runFacts = (options: Workplace, run: RunRow, task: RunTask | null =
   task,
   taskType: taskTypeIn(metadataOf(run)),
 });
+
+/** The spaces of a run. One whose grants ask for it is watched without any, too. */
+function memoryOf({ agents }: Workplace, run: RunRow): RunFacts['memory'] {
+  const declared = agents.get(run.agent)?.memory ?? null;
+  const isWatched = grantsOf(run).some((grant) => grant['afterUntrusted'] !== undefined);
+  return declared ?? (isWatched ? new Map() : null);
+}
 
 /** Opens the context of a segment and logs its start. */
 export function openSegment(

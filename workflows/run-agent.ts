@@ -78,12 +78,13 @@ async function stateOf(options: Workplace, scope: SegmentContext, agent: Agent):
 
 /** The log has what the run was given: it never changes, so that a replay reads the same. */
 async function beginGiven(scope: SegmentContext): Promise<void> {
-  const { ctx, run, context, own } = scope;
-  if (!run.takesContext && own.problemOf === null && run.proposals === null) return;
+  const { ctx, run, context, own, memory } = scope;
+  if (!run.takesContext && own.problemOf === null && run.proposals === null && run.memory === null) return;
   const given =
     run.given ?? givenIn([(await withDatabaseRetry(() => readEvent(ctx.knex, run.id, 1))) ?? { data: null }]);
   // A fork has the approval of its source, which is not for it.
   if (given.approvedPlan?.runId === run.id) scope.approvedPlan = given.approvedPlan;
+  if (run.memory !== null) memory.add({ labels: [...given.labels] });
   if (run.takesContext && given.context !== null) context.begin(given.context);
   if (own.problemOf !== null && given.state !== null) own.begin(given.state);
 }

@@ -15,6 +15,7 @@ import { delegateGrants } from '../../src/core/grants/grants-narrowing.js';
 import { type JsonObject, toJson } from '../../src/core/json.js';
 import { EVENT_DATA, type EventData } from '../../src/core/log/event.js';
 import { isOver, type RunLimits } from '../../src/core/runs/run.js';
+import type { TrustLabel } from '../../src/core/tools/tool-memory.js';
 import { approversOf } from '../../src/storage/interruptions/interruptions.js';
 import { createLog, extendLog } from '../../src/storage/log/events.js';
 import { eventIdOf, readEvent } from '../../src/storage/log/read-events.js';
@@ -55,6 +56,8 @@ export interface ChildStart {
   readonly input: unknown;
   /** Whether people approved the call itself. */
   readonly isApproved: boolean;
+  /** Labels of what the parent has read from outside. */
+  readonly labels: readonly TrustLabel[];
 }
 
 /**
@@ -103,6 +106,7 @@ export async function startChild(ctx: StepContext, start: ChildStart): Promise<S
       ...{ agent: name, agentVersion: version, agentHash: definitionHash, input, metadata: {} },
       ...{ grants: grantsToJson(grants), policyVersion: grants.policyVersion, limits, pinned },
       ...(agent.state && { state: agent.state.initial }),
+      ...(start.labels.length === 0 ? {} : { labels: [...start.labels] }),
       ...(proposal !== null && start.isApproved
         ? { approvedPlan: { runId: id, digest: proposal.digest, by: await approversOf(trx, parent.id, callId) } }
         : {}),

@@ -90,7 +90,7 @@ export function memoryOfCall(
 ): ToolMemory {
   const { memory: found, agent, spec } = call;
   const { runId, callId, tenant } = call.intent;
-  if (found === null) return noMemory(`The agent ${agent}`);
+  if (found === null || found.spaces.size === 0) return noMemory(`The agent ${agent}`);
   let writes = 0;
   const read: MemoryRef[] = [];
   const labels = new Set<TrustLabel>([...found.labels, ...(spec.label === undefined ? [] : [spec.label])]);

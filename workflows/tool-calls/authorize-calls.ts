@@ -74,13 +74,15 @@ export function authorizeCall(
 ): AuthorizedCall {
   const { spec } = wrapped;
   const { args, input, problem } = parseArguments(spec, call.arguments);
-  const checks = problem === null ? checksOf(scope.run.grants, spec, input) : [];
+  const checks = problem === null ? checksOf(scope.run.grants, spec, input, scope.memory.labels) : [];
   const granted = strictest(checks);
   const rule = problem === null && granted !== 'deny' ? ruleOf(spec, input, needsApproval) : null;
   const judged = problem !== null ? 'invalid' : granted === 'allow' && rule !== null ? 'ask' : granted;
   const capabilities = checks.map((check) => check.capability);
   const needs = { agent, tool: spec.name, version: spec.version, needs: capabilities };
-  const held = judged === 'ask' ? standingFor(scope.source.standing(call.callId) ?? standing, needs) : null;
+  // What was approved for all such calls was so before anyone knew what this run would read.
+  const byTrust = granted === 'ask' && strictest(checksOf(scope.run.grants, spec, input)) === 'allow';
+  const held = judged === 'ask' && !byTrust ? standingFor(scope.source.standing(call.callId) ?? standing, needs) : null;
   const plan =
     judged === 'ask' && held === null
       ? planFor(scope, spec, { callId: call.callId, tool: spec.name, arguments: args })
@@ -161,6 +163,7 @@ export async function authorizeCalls(
   findWrapper: (call: AskedCall) => WrappedTool | undefined,
 ): Promise<void> {
   scope.batch = [];
+  labelHosted(scope, output);
   const authorizedCalls: AuthorizedCall[] = [];
   for (const call of askedCalls(output)) {
     const wrapped = findWrapper(call);
@@ -173,6 +176,12 @@ export async function authorizeCalls(
     scope.authorizedCalls.set(authorized.callId, authorized);
     if (authorized.decision !== 'ask') scope.batch.push(authorized);
   }
+}
+
+/** What a provider's own tools have found, such as its search, came in with the answer. */
+function labelHosted({ run, memory }: SegmentContext, output: readonly JsonObject[]): void {
+  if (run.memory !== null && output.some(({ type }) => type === 'hosted_tool_call'))
+    memory.add({ labels: ['untrusted:web'] });
 }
 
 async function authorizeOne(

@@ -7,6 +7,7 @@ import type { CallOutcome } from '../../src/core/log/call-outcome.js';
 import { textOfOutcome } from '../../src/core/plans/node-result.js';
 import type { Wait } from '../../src/core/runs/ending.js';
 import type { ContextChange } from '../../src/core/runs/run-context.js';
+import type { ToolSpec } from '../../src/core/tools/tool.js';
 import { type CallIntent, outcomeOf, rowOf } from '../../src/storage/runs/calls.js';
 import { callTool, executionKey, SIBLING_FAILED, type ToolCall, type ToolResult } from '../../steps/calls/call-tool.js';
 import { durableStep } from '../durable-step.js';
@@ -173,9 +174,11 @@ function applyState(scope: SegmentContext, result: Result, tool: string): void {
 }
 
 /** What a call read of memory, and what it brought in, is the provenance of its later writes. */
-function applyMemory({ run, memory }: SegmentContext, result: Result): void {
+function applyMemory({ run, memory }: SegmentContext, result: Result, { label }: ToolSpec): void {
   if (run.memory === null || (result.type !== 'settled' && result.type !== 'tripped')) return;
-  if (result.outcome.type !== 'refused' && result.outcome.memory !== undefined) memory.add(result.outcome.memory);
+  if (result.outcome.type === 'refused') return;
+  if (label !== undefined) memory.add({ labels: [label] });
+  if (result.outcome.memory !== undefined) memory.add(result.outcome.memory);
 }
 
 /** What a call made of the context is there for what comes after it. A context that cannot be kept ends the run. */
@@ -217,7 +220,7 @@ function logEnded(scope: SegmentContext): void {
       scope.log.add('call.finished', { callId, tool, outcome: result.outcome, ...note, ...replaced }, startedKey);
     }
     applyState(scope, result, tool);
-    applyMemory(scope, result);
+    applyMemory(scope, result, authorized.wrapped.spec);
     const error = endOfRun(scope, authorized, result);
     if (error !== null) scope.stop = { type: 'failed', error };
     if (result.type === 'unknown') {

@@ -35,7 +35,8 @@ export function bodyOf(scope: SegmentContext, authorized: AuthorizedCall): (cont
 /** What a tool asks for while it works: the same grants decide, and `ask` holds only for a call that was approved. */
 export function requirementOf(scope: SegmentContext, authorized: AuthorizedCall): (capability: string) => void {
   return (capability) => {
-    const check = checkCapability(scope.run.grants, capability);
+    const labels = authorized.wrapped.spec.effect === 'unsafe' ? scope.memory.labels : [];
+    const check = checkCapability(scope.run.grants, capability, labels);
     // An approval of the call is one of what it does; a standing decision reaches as far as its scope.
     const approved = authorized.standing === null ? authorized.approved : authorized.standing.covers(check.capability);
     if (check.effect === 'allow' || (check.effect === 'ask' && approved)) return;
@@ -60,7 +61,10 @@ export function subAgentBody(scope: SegmentContext, authorized: AuthorizedCall):
     const { callId, checkedEventKey: causeKey, input } = authorized;
     // A decision that stands is of no plan.
     const isApproved = authorized.approved && authorized.standing === null;
-    const started = await startChild(scope.ctx, { parent, callId, causeKey, spec, agent, input, isApproved });
+    const started = await startChild(scope.ctx, {
+      ...{ parent, callId, causeKey, spec, agent, input, isApproved },
+      labels: scope.memory.labels,
+    });
     return waitForChild(started.childRunId, toJson(started));
   };
 }

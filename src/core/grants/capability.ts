@@ -7,15 +7,18 @@ import { cautioning, covering, type Grant, type GrantLayer, type GrantSet, stric
 /** How much of a request that is not even a capability is kept in the log. */
 const KEPT_CHARACTERS = 1000;
 
+/** Labels of what a run has read from outside; none: grants count as they are written. */
+type Labels = readonly string[];
+
 /**
  * Says whether a set allows one request. Deny beats ask beats allow, nothing is allowed by default, and every layer must agree.
  * Never throws: a request that cannot be read, or a fault of the checker itself, is denied.
  */
-export function checkCapability(set: GrantSet, requested: string): CapabilityCheck {
+export function checkCapability(set: GrantSet, requested: string, labels: Labels = []): CapabilityCheck {
   try {
     const request = parseRequest(requested);
     const [strictest] = set.layers
-      .map((layer, depth) => checkLayer(layer, depth, request))
+      .map((layer, depth) => checkLayer(layer, depth, request, labels))
       .sort((a, b) => stricterFirst(a.effect, b.effect));
     return strictest ?? denied(request.text, 'nothing is granted');
   } catch (error) {
@@ -26,9 +29,10 @@ export function checkCapability(set: GrantSet, requested: string): CapabilityChe
   }
 }
 
-function checkLayer(layer: GrantLayer, depth: number, request: ParsedCapability): CapabilityCheck {
+function checkLayer(layer: GrantLayer, depth: number, request: ParsedCapability, labels: Labels): CapabilityCheck {
   const { text: capability } = request;
-  const exact = deciding(covering(layer, request));
+  const found = covering(layer, request);
+  const exact = deciding(labels.length === 0 ? found : found.map(afterUntrusted));
   const rule = exact?.effect === 'allow' ? deciding([exact, ...cautioning(layer, request)]) : exact;
   if (rule === null) {
     return denied(
@@ -36,8 +40,15 @@ function checkLayer(layer: GrantLayer, depth: number, request: ParsedCapability)
       depth === 0 ? 'no grant covers it' : 'the grants of this run were narrowed and do not cover it',
     );
   }
-  return { capability, effect: rule.effect, rule: rule.capability, reason: REASONS[rule.effect] };
+  const by = rule.afterUntrusted === rule.effect && labels.length > 0 ? ` (after ${labels.join(', ')})` : '';
+  return { capability, effect: rule.effect, rule: rule.capability, reason: `${REASONS[rule.effect]}${by}` };
 }
+
+/** A grant as it counts after the run has read what came from outside. */
+const afterUntrusted = (grant: Grant): Grant => {
+  const after = grant.afterUntrusted;
+  return after === undefined || stricterFirst(grant.effect, after) <= 0 ? grant : { ...grant, effect: after };
+};
 
 const REASONS = {
   allow: 'a grant allows it',
@@ -68,9 +79,11 @@ function readable(requested: unknown): string {
 }
 
 /** What a call of a tool needs, checked against the grants of its run. A tool that cannot say it is denied. */
-export function checksOf(grants: GrantSet, spec: ToolSpec, input: unknown): CapabilityCheck[] {
+export function checksOf(grants: GrantSet, spec: ToolSpec, input: unknown, labels: Labels = []): CapabilityCheck[] {
   try {
-    return spec.capabilitiesOf(input).map((capability) => checkCapability(grants, capability));
+    return spec
+      .capabilitiesOf(input)
+      .map((capability) => checkCapability(grants, capability, spec.effect === 'unsafe' ? labels : []));
   } catch (error) {
     const reason = `the tool could not say what it needs: ${error instanceof Error ? error.message : String(error)}`;
     return [{ capability: `tool:call:${spec.name}`, effect: 'deny', rule: null, reason }];

@@ -16,6 +16,8 @@ export type GrantInput =
       readonly use?: boolean | undefined;
       /** Whether it may be passed on to a child run. Default false. Where a run narrows its agent: as the agent has it. */
       readonly delegate?: boolean | undefined;
+      /** What becomes of an unsafe call after the run has read what came from outside. Default: the same. See docs/agents/trust.md. */
+      readonly afterUntrusted?: 'ask' | 'deny' | undefined;
     };
 
 export interface Grant {
@@ -23,6 +25,8 @@ export interface Grant {
   readonly effect: GrantEffect;
   readonly use: boolean;
   readonly delegate: boolean;
+  /** What it says of an unsafe call after the run has read what came from outside; absent: the same. */
+  readonly afterUntrusted?: 'ask' | 'deny';
   /** 0: the agent. 1: what a run asked for of its agent; and so on. */
   readonly layer: number;
 }
@@ -71,6 +75,7 @@ const row = z.strictObject({
   effect,
   use: z.boolean().optional(),
   delegate: z.boolean().optional(),
+  afterUntrusted: z.enum(['ask', 'deny']).optional(),
   layer: z
     .int()
     .min(0)
@@ -141,7 +146,7 @@ function parseRow(input: GrantInput, defaults: RowDefaults): ParsedGrant {
     const detail = result.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('; ');
     throw new HoldfastError(
       'capability_invalid',
-      `A grant is a text or {capability, effect, use?, delegate?}. ${detail}`,
+      `A grant is a text or {capability, effect, use?, delegate?, afterUntrusted?}. ${detail}`,
     );
   }
   const data: Row = result.data;
@@ -155,6 +160,7 @@ function parseRow(input: GrantInput, defaults: RowDefaults): ParsedGrant {
     use: data.use ?? true,
     delegate: data.delegate ?? defaults.delegate,
     layer: data.layer ?? defaults.layer,
+    ...(data.afterUntrusted === undefined ? {} : { afterUntrusted: data.afterUntrusted }),
   };
   return { grant, ...compared };
 }
@@ -175,7 +181,14 @@ export function grantSet(parsed: readonly ParsedGrant[]): GrantSet {
   return { grants, policyVersion: digestOf(grants), layers };
 }
 
-const orderOf = (grant: Grant) => [grant.layer, grant.capability, grant.effect, grant.use, grant.delegate];
+const orderOf = (grant: Grant) => [
+  grant.layer,
+  grant.capability,
+  grant.effect,
+  grant.use,
+  grant.delegate,
+  grant.afterUntrusted,
+];
 
 const tooMany = () =>
   new HoldfastError(

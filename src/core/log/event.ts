@@ -14,6 +14,7 @@ import { approvedPlan } from '../runs/approved-plan.js';
 import { errorView, runLimits, usage } from '../runs/run.js';
 import { contextChange } from '../runs/run-context.js';
 import { taskVerified } from '../tasks/task-reward.js';
+import { trustLabel } from '../tools/tool-memory.js';
 import { CALL_EFFECTS, callOutcome } from './call-outcome.js';
 import { keptState, requestTerms } from './event-fields.js';
 
@@ -46,6 +47,10 @@ const DATA = {
     metadata: jsonObject.describe('Metadata of the request.'),
     context: jsonObject.exactOptional().describe('The [context](agents/context.md) that the run was given, if any.'),
     state: jsonObject.exactOptional().describe('The first [state](agents/state.md), if its agent declares one.'),
+    labels: z
+      .array(trustLabel)
+      .exactOptional()
+      .describe('Only of a run that a call started: [labels](agents/trust.md) of what the run above had read, if any.'),
     approvedPlan: approvedPlan
       .exactOptional()
       .describe(

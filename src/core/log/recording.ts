@@ -4,6 +4,7 @@ import { HoldfastError } from '../errors/errors.js';
 import type { JsonObject, JsonValue } from '../json.js';
 import type { ApprovedPlan } from '../runs/approved-plan.js';
 import type { ContextNote } from '../runs/run-context.js';
+import type { TrustLabel } from '../tools/tool-memory.js';
 import type { CallOutcome } from './call-outcome.js';
 import { EVENT_DATA, type EventData, type EventDraft, type EventKind } from './event.js';
 
@@ -82,6 +83,7 @@ export interface Given {
   readonly context: JsonObject | null;
   readonly state: JsonObject | null;
   readonly approvedPlan: ApprovedPlan | null;
+  readonly labels: readonly TrustLabel[];
 }
 
 export function givenIn([created]: readonly Pick<KeyedEvent, 'data'>[]): Given {
@@ -89,8 +91,9 @@ export function givenIn([created]: readonly Pick<KeyedEvent, 'data'>[]): Given {
     context = null,
     state = null,
     approvedPlan = null,
+    labels = [],
   } = EVENT_DATA['run.created'].safeParse(created?.data).data ?? {};
-  return { context, state, approvedPlan };
+  return { context, state, approvedPlan, labels };
 }
 
 /** Whether it can be read; then `draftOf` costs nothing any more. */

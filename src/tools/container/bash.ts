@@ -30,6 +30,7 @@ export function bashTool(options: BashToolOptions = {}): DeclaredTool {
   const { timeoutSeconds = DEFAULT_TIMEOUT_SECONDS, maxOutputBytes = DEFAULT_OUTPUT_BYTES } = options;
   const shell = options.joinStreams === true ? JOINED : SHELL;
   return defineTool({
+    untrusted: 'container',
     name: 'bash',
     description:
       'Runs a command in a shell and gives its exit code and output. Each command begins in the same directory with a shell of its own: files stay, variables do not.',

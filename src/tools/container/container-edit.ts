@@ -9,6 +9,7 @@ import { containerPath } from './container-path.js';
  */
 export function containerEditTool(): DeclaredTool {
   return defineTool({
+    untrusted: 'container',
     name: 'edit',
     description:
       'Replaces a text that stands exactly once in a file. With an empty oldText it makes a new file, whose directory must exist.',

@@ -15,6 +15,7 @@ const MAX_OUTPUT_BYTES = 262_144;
  */
 export function containerReadTool(): DeclaredTool {
   return defineTool({
+    untrusted: 'container',
     name: 'read',
     description: `Reads a text file, with the number of each line. At most ${DEFAULT_LINES} lines at once.`,
     input: z.object({

@@ -171,6 +171,7 @@ function undeclared(tool: PlainTool, name: string): ToolSpec {
     version: '0',
     description: tool.description,
     effect: 'unsafe',
+    label: 'untrusted:tool',
     deterministic: false,
     timeoutMs: Math.min(tool.timeoutMs ?? DEFAULT_TIMEOUT_MS, LONGEST_TIMEOUT_MS),
     maxOutputBytes: DEFAULT_OUTPUT_BYTES,

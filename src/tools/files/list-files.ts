@@ -18,6 +18,7 @@ const KINDS = ['file', 'directory', 'link', 'other'] as const;
 export function listFilesTool(options: { readonly maxEntries?: number } = {}): DeclaredTool {
   const maxEntries = options.maxEntries ?? DEFAULT_MAX_ENTRIES;
   return defineTool({
+    untrusted: 'file',
     name: 'list_files',
     description: `Lists the entries of a directory, sorted by name, at most ${maxEntries}.`,
     input: z.object({ path: absolutePath.describe('Absolute path of the directory.') }),

@@ -20,6 +20,7 @@ export interface ReadFileOptions {
 export function readFileTool(options: ReadFileOptions = {}): DeclaredTool {
   const { maxBytes = DEFAULT_MAX_BYTES, allowHardLinks = false } = options;
   return defineTool({
+    untrusted: 'file',
     name: 'read_file',
     description: `Reads a text file of at most ${maxBytes} bytes.`,
     input: z.object({ path: absolutePath.describe('Absolute path of the file.') }),

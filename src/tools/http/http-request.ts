@@ -97,6 +97,7 @@ export function httpRequestTool(options: HttpRequestOptions = {}): DeclaredTool 
   const { origins } = credentials;
   const signedIn = origins.length === 0 ? '' : ` Requests to ${origins.join(', ')} are signed in already.`;
   const made = defineTool({
+    untrusted: 'web',
     name,
     description: `Sends one HTTP request (${methods.join(', ')}) and gives the answer; at most ${maxResponseBytes} bytes of its body.${signedIn}`,
     input: z

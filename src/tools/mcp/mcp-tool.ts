@@ -18,6 +18,7 @@ export function mcpToolSpec(tool: FunctionTool, server: string, definition: McpD
     maxOutputBytes: rules.maxOutputBytes ?? plain.maxOutputBytes,
     onUnknownEffect: rules.onUnknownEffect ?? 'ask',
     capabilitiesOf: () => [capability],
+    label: 'untrusted:mcp',
     step: capability,
   };
 }

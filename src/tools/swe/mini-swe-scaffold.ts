@@ -44,6 +44,7 @@ const ran = z.object({ exitCode: z.int(), stdout: z.string(), note: z.string().o
 /** A wrong form is a call like any other, so that it is a step of the run. */
 const explainFormat = (language: string): DeclaredTool =>
   defineTool({
+    untrusted: 'container',
     name: FORMAT,
     description: 'Says what an answer must look like.',
     input: z.object({ found: z.int() }),

@@ -57,6 +57,7 @@ interface Splice {
  */
 export const editTools = (size: number): DeclaredTool[] => [
   defineTool({
+    untrusted: 'container',
     name: 'edit_lines',
     description:
       'Replaces lines of a text file by others, and shows the file there. With lastLine one below firstLine it inserts before firstLine; an empty text deletes. Line numbers are those of the last window: make one edit of a file at a time.',
@@ -75,6 +76,7 @@ export const editTools = (size: number): DeclaredTool[] => [
     },
   }),
   defineTool({
+    untrusted: 'container',
     name: 'create_file',
     description: 'Makes a new text file. Its directory must exist.',
     input: z.object({ path, text: text.describe('What is in it.') }),

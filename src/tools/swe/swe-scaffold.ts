@@ -25,6 +25,7 @@ const options = z.strictObject({
 
 const submit = (): DeclaredTool =>
   defineTool({
+    untrusted: 'container',
     name: 'submit',
     description: 'Says that the work is done. Nothing follows.',
     input: z.object({ summary: z.string().max(10_000).describe('What was done, in a few sentences.') }),

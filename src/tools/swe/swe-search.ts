@@ -76,6 +76,7 @@ const unreadable = (path: string, why: string): HoldfastError =>
 /** To find files by what they hold, and by their names. */
 export const searchTools = (): DeclaredTool[] => [
   defineTool({
+    untrusted: 'container',
     name: 'search_directory',
     description: `Finds the lines that hold a text, as it is written, in all files below a directory. At most ${FILES} files and ${LINES} lines are shown.`,
     input: z.object({
@@ -103,6 +104,7 @@ export const searchTools = (): DeclaredTool[] => [
     },
   }),
   defineTool({
+    untrusted: 'container',
     name: 'find_file',
     description: `Finds files below a directory by their name, in which * and ? stand for any characters. At most ${FILES} are shown.`,
     input: z.object({

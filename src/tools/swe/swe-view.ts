@@ -27,6 +27,7 @@ const reads = ({ path: file }: { readonly path: string }): string[] => [`contain
 /** The three ways to look at a file through a window of so many lines. Where the window stands is an argument of each call. */
 export const viewTools = (size: number): DeclaredTool[] => [
   defineTool({
+    untrusted: 'container',
     name: 'open_file',
     description: `Shows ${size} lines of a text file, from its beginning or around a line.`,
     input: z.object({
@@ -37,6 +38,7 @@ export const viewTools = (size: number): DeclaredTool[] => [
     execute: async ({ path: file, line: at = 1 }, context) => windowAt(file, await readText(context, file), at, size),
   }),
   defineTool({
+    untrusted: 'container',
     name: 'scroll',
     description: `Shows the ${size} lines after or before those of a window.`,
     input: z.object({
@@ -48,6 +50,7 @@ export const viewTools = (size: number): DeclaredTool[] => [
     execute: async ({ path: file, ...from }, context) => windowBeside(file, await readText(context, file), from, size),
   }),
   defineTool({
+    untrusted: 'container',
     name: 'goto_line',
     description: `Shows ${size} lines of a text file from a line on.`,
     input: z.object({ path, line }),
@@ -61,6 +64,7 @@ export const viewTools = (size: number): DeclaredTool[] => [
     },
   }),
   defineTool({
+    untrusted: 'container',
     name: 'search_file',
     description: `Finds the lines of a file that hold a text, as it is written. At most ${MATCHES} are shown.`,
     input: z.object({ path, text: z.string().min(1).max(1000) }),
