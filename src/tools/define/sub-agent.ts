@@ -104,6 +104,7 @@ export function subAgent<I = { input: string }>(options: SubAgentOptions<I> & Pr
       z.object({ input: z.string().min(1).describe('The job, with all that is needed for it.') })) as z.ZodType,
     output: z.unknown(),
     effect: 'idempotent',
+    untrusted: 'agent',
     // It only writes rows and then waits; their writer is patient with a database that is away.
     timeoutMs: 3_600_000,
     execute: () => {
