@@ -336,6 +336,13 @@ export const COMMAND_EXAMPLES: { readonly [command: string]: readonly Example[] 
     ['See a run survive three kills', 'holdfast demo'],
     ['See it with a model of your own', 'holdfast demo --model ollama/qwen3'],
   ],
+  crashtest: [
+    ['Kill runs of an agent at 30 moments', 'holdfast crashtest treasurer'],
+    [
+      'At more moments, with the results as JUnit XML',
+      "holdfast crashtest treasurer 'Pay for June.' --kills 200 --junit crash.xml",
+    ],
+  ],
   completion: [
     ['bash, in ~/.bashrc', 'source <(holdfast completion bash)'],
     ['zsh, in ~/.zshrc, after compinit', 'source <(holdfast completion zsh)'],

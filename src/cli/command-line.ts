@@ -48,6 +48,7 @@ import { serveCommand } from './commands/server/serve.js';
 import { statsCommand } from './commands/server/stats.js';
 import { workersCommand } from './commands/server/workers.js';
 import { completionCommand } from './commands/start/completion.js';
+import { CRASH_LIFE, crashLife, crashTestCommand } from './commands/start/crashtest.js';
 import { initCommand } from './commands/start/init.js';
 import { batchesCommand } from './commands/tasks/batches.js';
 import { datasetCommand } from './commands/tasks/dataset.js';
@@ -118,6 +119,7 @@ export const commands = (services: CliServices): readonly Command[] =>
     migrateCommand(),
     compactCommand(),
     demoCommand(services),
+    crashTestCommand(),
     completionCommand(),
   ].map((command) => withTexts(command));
 
@@ -136,6 +138,7 @@ export async function runCommandLine(args: readonly string[], services: CliServi
   }
   const [first = '-', ...after] = args;
   try {
+    if (first === CRASH_LIFE) return await crashLife(services);
     if (first === 'complete') return await printCandidates(program, after);
     if (!first.startsWith('-')) commandOf(program, [first]);
     await program.parseAsync([...args], { from: 'user' });

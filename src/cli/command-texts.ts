@@ -5,7 +5,20 @@ interface CommandText {
 
 /** Which commands stand together in the help. */
 export const COMMAND_GROUPS: { readonly [title: string]: readonly string[] } = {
-  'Get started': ['init', 'dev', 'serve', 'console', 'run', 'agents', 'plan', 'demo', 'doctor', 'completion', 'help'],
+  'Get started': [
+    'init',
+    'dev',
+    'serve',
+    'console',
+    'run',
+    'agents',
+    'plan',
+    'demo',
+    'doctor',
+    'crashtest',
+    'completion',
+    'help',
+  ],
   Runs: ['runs', 'show', 'watch', 'wait', 'events', 'find', 'cancel', 'delete', 'emit', 'sessions', 'fork', 'retry'],
   Decisions: ['inbox', 'approve', 'reject', 'answer', 'standing-decisions'],
   'What a run did': ['trajectory', 'state', 'diff', 'replay', 'verify', 'repair', 'proof', 'checkpoint', 'signing-key'],
@@ -375,6 +388,16 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
       'server with SIGKILL in the middle of a model call, in the middle of a payment and while ' +
       'the run is paused, restarts it each time, decides over HTTP, and checks what came of it. ' +
       'The exit code is 0 only if every payment was made exactly once and the log verifies.',
+  },
+  crashtest: {
+    about:
+      'Executes a run of an agent of the configuration in processes and databases of its own: once to its end, and once for ' +
+      'each moment at which it kills the process with SIGKILL and starts another one. The moments are before and after each ' +
+      'body of a tool, and around statements that make something durable. A careful person decides: it approves what is ' +
+      'asked, and where a call may have happened it looks and says what the call gave. Questions and events rest ' +
+      'unanswered.\n\nThe tools of the configuration really execute, each as often as there are moments. Give them test ' +
+      'accounts, and agents scripted or [recorded](models/cassettes.md) models, which answer the same each time. ' +
+      '[Crash tests](replay/crash-tests.md#of-your-own-agents) has the verdicts.',
   },
   completion: {
     about:

@@ -5,6 +5,7 @@ import { checkCapability } from '../../src/core/grants/capability.js';
 import { type CallWait, waitForChild } from '../../src/core/interruptions/wait.js';
 import { toJson } from '../../src/core/json.js';
 import type { CallOutcome } from '../../src/core/log/call-outcome.js';
+import { toldBody } from '../../src/core/ops/body-moments.js';
 import type { ToolContext } from '../../src/core/tools/tool.js';
 import { isDeclared } from '../../src/tools/define/define-tool.js';
 import { subAgentOf } from '../../src/tools/define/sub-agent.js';
@@ -17,6 +18,11 @@ import { mcpBody, mcpSourceOf } from './mcp-tools.js';
 
 /** The body of a call: what a declared tool executes, or `invoke` of a tool of a plain SDK program. */
 export function bodyOf(scope: SegmentContext, authorized: AuthorizedCall): (context: ToolContext) => Promise<unknown> {
+  const { name: tool, effect } = authorized.wrapped.spec;
+  return toldBody({ runId: scope.run.id, callId: authorized.callId, tool, effect }, plainBodyOf(scope, authorized));
+}
+
+function plainBodyOf(scope: SegmentContext, authorized: AuthorizedCall): (context: ToolContext) => Promise<unknown> {
   const child = subAgentBody(scope, authorized);
   if (child !== undefined) return child;
   const { original, spec, context: runContext } = authorized.wrapped;

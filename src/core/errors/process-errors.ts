@@ -14,6 +14,12 @@ export const PROCESS_ERRORS = {
     'The configuration file cannot be loaded',
     'Check the path and the error in the detail.',
   ),
+  crash_test_failed: row(
+    500,
+    'stop',
+    'The run does not rest without any crash',
+    'Try it first, with `holdfast dev` and `holdfast run`; give the crash test scripted or recorded models.',
+  ),
   secret_unreadable: row(
     500,
     'stop',

@@ -1,0 +1,93 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { Command, Option } from 'commander';
+import { z } from 'zod';
+import type { CliServices } from '../../cli-services.js';
+import type { CrashTestReport, Tried } from '../../crashtest/crash-test.js';
+import { EXIT_CODES } from '../../exit-codes.js';
+import { json, jsonOption, whole } from '../../options.js';
+import { plain, print, printError, printJson, printNote, printTable } from '../../print.js';
+
+const options = z.object({
+  json,
+  kills: z.number().default(30),
+  timeout: z.number().default(60),
+  junit: z.string().optional(),
+});
+
+const MOST_KILLS = 10_000;
+const LONGEST_SECONDS = 3600;
+/** The first argument of a process that lives one life of such a test. */
+export const CRASH_LIFE = 'crashtest-life';
+
+export const crashTestCommand = (): Command =>
+  new Command('crashtest')
+    .description('Kill runs of an agent at one moment after the other, and say what came of them.')
+    .argument('<agent>', 'name of an agent of the configuration')
+    .argument('[input]', 'input of the run', 'go')
+    .addOption(
+      new Option('--kills <n>', 'how many moments are tried at most; 30 without it').argParser(whole(1, MOST_KILLS)),
+    )
+    .addOption(
+      new Option('--timeout <seconds>', 'how long a run may take; 60 without it').argParser(whole(1, LONGEST_SECONDS)),
+    )
+    .option('--junit <file>', 'write the results as JUnit XML too')
+    .addOption(jsonOption())
+    .action(async (agent: string, input: string, raw: unknown) => {
+      const { json: asJson, kills, timeout, junit } = options.parse(raw);
+      const { crashTest } = await import('../../crashtest/crash-test.js');
+      const program = [process.execPath, ...process.execArgv, process.argv[1] ?? '', CRASH_LIFE];
+      const report = await crashTest({ agent, input, kills, timeoutMs: timeout * 1000 }, program, (done, of, tried) => {
+        if (!asJson && tried !== null) printNote(`${done} of ${of}: ${tried.name}: ${tried.verdict}`);
+      });
+      const { isFailure } = await import('../../crashtest/judge-life.js');
+      const failures = report.tried.filter(({ verdict }) => isFailure(verdict));
+      if (junit !== undefined)
+        writeFileSync(
+          junit,
+          junitOf(report, (one) => isFailure(one.verdict)),
+        );
+      if (asJson) printJson(report);
+      else printReport(report, failures.length);
+      if (failures.length > 0) process.exitCode = EXIT_CODES.failed.code;
+    });
+
+/** Lives one life, as its standard input says. */
+export async function crashLife(services: CliServices): Promise<void> {
+  const { life, live } = await import('../../crashtest/life.js');
+  try {
+    await live(life.parse(JSON.parse(readFileSync(0, 'utf8'))), services);
+  } catch (error) {
+    printError(error);
+    // The engine would keep the process.
+    process.exit(1);
+  }
+}
+
+function printReport({ agent, end, bodies, statements, tried }: CrashTestReport, failures: number): void {
+  const rows = tried.map(({ name, what, verdict, detail }) => [name, verdict, plain(detail === '' ? what : detail)]);
+  printTable(['KILLED', 'VERDICT', 'WHAT'], rows);
+  print('');
+  print(
+    `${plain(agent)}: ${end} without a crash, with ${bodies} calls and ${statements} durable statements. ` +
+      `Killed ${tried.length} times, ${failures} failures.`,
+  );
+}
+
+function junitOf({ agent, tried }: CrashTestReport, fails: (one: Tried) => boolean): string {
+  const cases = tried.map((one) => {
+    const open = `  <testcase classname="${xml(agent)}" name="${xml(`killed ${one.name}`)}" time="${one.ms / 1000}"`;
+    const said = xml(`${one.verdict}: ${one.detail}`);
+    return fails(one) ? `${open}>\n    <failure message="${said}"/>\n  </testcase>` : `${open}/>`;
+  });
+  const failures = tried.filter(fails).length;
+  const head = `<testsuite name="crashtest" tests="${tried.length}" failures="${failures}">`;
+  return ['<?xml version="1.0" encoding="UTF-8"?>', head, ...cases, '</testsuite>', ''].join('\n');
+}
+
+const ENTITIES: { readonly [character: string]: string } = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+
+/** Text for an attribute. Characters that XML cannot hold are left out. */
+const xml = (text: string): string =>
+  plain(text)
+    .replaceAll(/[&<>"]/g, (character) => ENTITIES[character] ?? '')
+    .replaceAll(/[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu, '');
