@@ -117,7 +117,7 @@ export function plannedKills(
 const everyNth = <T>(items: readonly T[], n: number): readonly T[] =>
   items.filter((_, index) => index % Math.max(1, n) === 0);
 
-/** A folder with an empty database, of which each run gets a copy. */
+/** A folder with an empty database. Each run gets a copy of it. */
 class Lab {
   readonly #dir: string;
   readonly #options: CrashTestOptions;
