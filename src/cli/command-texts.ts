@@ -1,31 +1,4 @@
-interface CommandText {
-  /** What the command does, in Markdown. The help shows it without its links. */
-  readonly about: string;
-}
-
-/** Which commands stand together in the help. */
-export const COMMAND_GROUPS: { readonly [title: string]: readonly string[] } = {
-  'Get started': [
-    'init',
-    'dev',
-    'serve',
-    'console',
-    'run',
-    'agents',
-    'plan',
-    'demo',
-    'doctor',
-    'crashtest',
-    'completion',
-    'help',
-  ],
-  Runs: ['runs', 'show', 'watch', 'wait', 'events', 'find', 'cancel', 'delete', 'emit', 'sessions', 'fork', 'retry'],
-  Decisions: ['inbox', 'approve', 'reject', 'answer', 'standing-decisions'],
-  'What a run did': ['trajectory', 'state', 'diff', 'replay', 'verify', 'repair', 'proof', 'checkpoint', 'signing-key'],
-  'Tasks and training data': ['task', 'dataset', 'batches', 'trajectories', 'reward', 'export', 'exports'],
-  'Money and privacy': ['charges', 'spend', 'erase', 'retention'],
-  Operation: ['workers', 'work', 'stats', 'queue', 'errors', 'budgets', 'access', 'preflight', 'migrate', 'compact'],
-};
+import { type CommandText, PROGRAM_TEXTS } from './program-texts.js';
 
 /**
  * Texts of commands, by all their words. The help of a command and docs/cli.md (`npm run docs`) have the same ones; what an
@@ -357,52 +330,5 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
       'Lists who asked for what, from the [access log](schema.md#access_log), newest first; with a run, what concerns it, ' +
       'its task and what it waited for. It needs the role `admin`.',
   },
-  doctor: {
-    about:
-      'Checks what a server needs here: Node, the settings, the data directory, the token files, ' +
-      'the configuration file, the [key](evidence/keys.md) that signs checkpoints, the ' +
-      'database and its schema, the [container engine](operate/docker.md) with the images that ' +
-      'agents name, the port, and [strays](operate/deploys.md#strays): runs that stand still, ' +
-      'with what to do about them. Each is `ok`, `warn` or `fail` with the way out; the exit ' +
-      'code is 1 when one fails. It changes nothing.',
-  },
-  preflight: {
-    about:
-      'Replays every paused, queued and running run against the build and configuration that are ' +
-      'here, before they are [deployed](operate/deploys.md#preflight): safe, needs attention or ' +
-      'would strand, with the reasons. The exit code is 1 when one would strand, 3 when one ' +
-      'needs attention. It changes nothing.',
-  },
-  migrate: {
-    about: 'Brings the database up to this build, all of it or nothing. `serve` does it too.',
-  },
-  compact: {
-    about:
-      'Takes what was deleted out of the files of the embedded database: it rewrites every table ' +
-      'and begins a new write-ahead log. Stop the server first. A server does the same by itself ' +
-      '[after an erasure](operate/erased-data.md#what-is-left-on-the-disk).',
-  },
-  demo: {
-    about:
-      'Starts a server in a temporary directory, gives its agent a job over HTTP, kills the ' +
-      'server with SIGKILL in the middle of a model call, in the middle of a payment and while ' +
-      'the run is paused, restarts it each time, decides over HTTP, and checks what came of it. ' +
-      'The exit code is 0 only if every payment was made exactly once and the log verifies.',
-  },
-  crashtest: {
-    about:
-      'Executes a run of an agent of the configuration in processes and databases of its own: once to its end, and once for ' +
-      'each moment at which it kills the process with SIGKILL and starts another one. The moments are before and after each ' +
-      'body of a tool, and around statements that make something durable. A careful person decides: it approves what is ' +
-      'asked, and where a call may have happened it looks and says what the call gave. Questions and events rest ' +
-      'unanswered.\n\nThe tools of the configuration really execute, each as often as there are moments. Give them test ' +
-      'accounts, and agents scripted or [recorded](models/cassettes.md) models, which answer the same each time. ' +
-      '[Crash tests](replay/crash-tests.md#of-your-own-agents) has the verdicts.',
-  },
-  completion: {
-    about:
-      'Prints the script that makes bash, zsh or fish complete commands, options and their values. ' +
-      'Ids of runs, tasks, workers and exports, what waits for a decision, and names of agents come ' +
-      'from the server. Where none answers within a second and a half, they are left out.',
-  },
+  ...PROGRAM_TEXTS,
 };

@@ -4,9 +4,10 @@ import { Command, Help, type Option } from 'commander';
 import { z } from 'zod';
 import { nearestName } from '../core/nearest-name.js';
 import { COMMAND_EXAMPLES, type Example } from './command-examples.js';
-import { COMMAND_GROUPS, COMMAND_TEXTS } from './command-texts.js';
+import { COMMAND_TEXTS } from './command-texts.js';
 import { EXIT_CODES } from './exit-codes.js';
 import { misuse } from './options.js';
+import { COMMAND_GROUPS } from './program-texts.js';
 
 const withoutMarks = (markdown: string): string => markdown.replaceAll('`', '');
 /** Markdown as one line of plain text. */

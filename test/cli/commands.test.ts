@@ -2,9 +2,10 @@ import type { Command } from 'commander';
 import { expect, it } from 'vitest';
 import { COMMAND_EXAMPLES } from '../../src/cli/command-examples.js';
 import { commands } from '../../src/cli/command-line.js';
-import { COMMAND_GROUPS, COMMAND_TEXTS } from '../../src/cli/command-texts.js';
+import { COMMAND_TEXTS } from '../../src/cli/command-texts.js';
 import { EXIT_CODES } from '../../src/cli/exit-codes.js';
 import { packageVersion } from '../../src/cli/help.js';
+import { COMMAND_GROUPS } from '../../src/cli/program-texts.js';
 import { pageText } from '../docs/pages.js';
 import { runHere, SHUT_DOORS } from './in-process.js';
 
