@@ -3,6 +3,7 @@ import { LongestFirst } from './test/harness/longest-first.js';
 
 /** Tests of pure functions: no database, process, network or disk. */
 const UNIT = [
+  'test/bench/*.test.ts',
   'test/core/**/*.test.ts',
   'test/engine/agents/agent-registry.test.ts',
   'test/engine/calls/thrown-text.test.ts',

@@ -1,7 +1,8 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
 import { type Figure, figuresOf, tableOf } from './figures.js';
+import { documentedRatios, worseThanDocumented } from './gate.js';
 import { dropAll, dropPlaces, hasPostgres, onServer } from './place.js';
 import { killAll } from './process.js';
 import type { Row, Scale, Values } from './row.js';
@@ -17,6 +18,7 @@ const { values: options } = parseArgs({
     quick: { type: 'boolean', default: false },
     json: { type: 'string' },
     list: { type: 'boolean', default: false },
+    gate: { type: 'boolean', default: false },
   },
 });
 
@@ -89,6 +91,16 @@ async function main(): Promise<void> {
   console.log(`${JSON.stringify(about)}, ${rounds} rounds${options.quick ? ', quick' : ''}\n\n${tableOf(figures)}`);
   if (options.json !== undefined)
     writeFileSync(options.json, `${JSON.stringify({ machine: about, rounds, scale, figures }, null, 2)}\n`);
+  if (options.gate) gate(figures);
+}
+
+/** Exit code 1 where a ratio is worse than the page says. */
+function gate(figures: readonly Figure[]): void {
+  const page = readFileSync('docs/operate/measurements.md', 'utf8');
+  const { judged, worse } = worseThanDocumented(figures, documentedRatios(page));
+  console.log(`\n${judged} ratios compared with docs/operate/measurements.md, ${worse.length} worse`);
+  for (const one of worse) console.log(`- ${one}`);
+  if (worse.length > 0 || judged === 0) process.exitCode = 1;
 }
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
