@@ -9,6 +9,7 @@ import * as tasks from './0007-tasks.js';
 import * as batches from './0008-batches.js';
 import * as accessByTarget from './0009-access-by-target.js';
 import * as memory from './0010-memory.js';
+import * as agentVersions from './0011-agent-versions.js';
 
 export interface Migration {
   readonly name: string;
@@ -27,4 +28,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0008-batches', up: batches.up },
   { name: '0009-access-by-target', up: accessByTarget.up },
   { name: '0010-memory', up: memory.up },
+  { name: '0011-agent-versions', up: agentVersions.up },
 ];

@@ -44,6 +44,8 @@ export interface RunnableAgent extends StartableAgent {
 export interface RunSegmentOptions {
   readonly ctx: StepContext;
   readonly agents: ReadonlyMap<string, RunnableAgent>;
+  /** The agents as a run was started with them. */
+  readonly agentsOf: (run: RunRow) => Promise<ReadonlyMap<string, RunnableAgent>>;
   readonly provider: ModelProvider;
   readonly turnsPerSegment: number;
   readonly gate: StepGate;

@@ -44,10 +44,11 @@ export async function runSegment(options: RunSegmentOptions, runId: string, numb
   }
 }
 
-async function execute(options: RunSegmentOptions, runId: string, number: number): Promise<void> {
-  const { ctx } = options;
+async function execute(shared: RunSegmentOptions, runId: string, number: number): Promise<void> {
+  const { ctx } = shared;
   const begun = await begin(ctx, runId, number);
   if (begun === null) return;
+  const options = { ...shared, agents: await withDatabaseRetry(() => shared.agentsOf(begun.run)) };
   const abort = options.abortSignalFor(runId, begun.start.deadlineAtMs);
   try {
     const loaded = await load(ctx, begun);

@@ -59,6 +59,17 @@ export const COMMAND_EXAMPLES: { readonly [command: string]: readonly Example[] 
     ['Start a run, and wait for it', 'holdfast plan run invoice \'{"id":"a1"}\' --wait'],
     ['Start it once, whatever is repeated', 'holdfast plan run invoice \'{"id":"a1"}\' --key a1'],
   ],
+  'evolve propose': [
+    ['Propose a patch', 'holdfast evolve propose clerk ./patch.json'],
+    ['As JSON', 'holdfast evolve propose clerk ./patch.json --json'],
+  ],
+  'evolve status': [['See how its versions do', 'holdfast evolve status clerk']],
+  'evolve decide': [
+    ['Approve a patch', 'holdfast evolve decide run_0f2c approve'],
+    ['Reject it', "holdfast evolve decide run_0f2c reject -m 'It is rude.'"],
+  ],
+  'evolve rollout': [['Give it to all new runs', 'holdfast evolve rollout clerk --share 100']],
+  'evolve rollback': [['Take it back', "holdfast evolve rollback clerk -m 'Too many complaints.'"]],
   inbox: [
     ['Decide what waits, one by one', 'holdfast inbox'],
     ['List it', 'holdfast inbox --list'],

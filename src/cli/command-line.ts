@@ -2,10 +2,12 @@ import { Command, CommanderError } from 'commander';
 import { HoldfastError } from '../core/errors/errors.js';
 import { nearestName } from '../core/nearest-name.js';
 import type { CliServices } from './cli-services.js';
+
 import { checkpointCommand } from './commands/evidence/checkpoint.js';
 import { proofCommand } from './commands/evidence/proof.js';
 import { signingKeyCommand } from './commands/evidence/signing-key.js';
 import { verifyCommand } from './commands/evidence/verify.js';
+import { evolveCommand } from './commands/evolution/evolve.js';
 import { exportCommand } from './commands/exports/export.js';
 import { exportsCommand } from './commands/exports/exports.js';
 import { answerCommand, approveCommand, rejectCommand } from './commands/inbox/decide.js';
@@ -74,6 +76,7 @@ export const commands = (services: CliServices): readonly Command[] =>
     runsCommand(),
     agentsCommand(),
     planCommand(),
+    evolveCommand(),
     inboxCommand(),
     approveCommand(),
     rejectCommand(),

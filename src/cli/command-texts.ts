@@ -76,6 +76,27 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
   'plan run': {
     about: 'Starts a run of a plan, as `run` does. Where the plan has a schema of its input, the input is JSON.',
   },
+  'evolve propose': {
+    about:
+      'Starts a run of the agent `evolve`, which judges and tries a [patch](agents/evolution.md), and then waits for people. ' +
+      'The file is a JSON object with `patch` and `reason`, and may have `cases`, `share` and `measure`.',
+  },
+  'evolve status': {
+    about:
+      'Shows the versions of an agent that patches made: their share of new runs, and how many of their runs completed.',
+  },
+  'evolve decide': {
+    about:
+      'Approves or rejects a patch that was tried. Several people must approve it, none of them the one who proposed it. ' +
+      '`holdfast inbox` shows the report.',
+  },
+  'evolve rollout': {
+    about:
+      'Gives the live version of an agent to another share of its new runs. Runs that have begun keep what they have.',
+  },
+  'evolve rollback': {
+    about: 'Takes the live version of an agent back. New runs have the definition of the configuration.',
+  },
   inbox: {
     about:
       'At a terminal it shows what waits for a decision, one by one, and asks what to do. Write a ' +

@@ -39,6 +39,7 @@ const configShape = z.strictObject({
     rewards: judgedLater,
     evidence: judgedLater,
     hostFolders: judgedLater,
+    evolution: judgedLater,
     ceilings: judgedLater,
     bodiesApart: judgedLater,
   },

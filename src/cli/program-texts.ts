@@ -13,6 +13,7 @@ export const COMMAND_GROUPS: { readonly [title: string]: readonly string[] } = {
     'run',
     'agents',
     'plan',
+    'evolve',
     'demo',
     'doctor',
     'crashtest',

@@ -38,6 +38,8 @@ import { type Engine, engineOf } from './engine.js';
 import { type EngineConfig, withDefaults } from './engine-config.js';
 import type { EngineContext } from './engine-context.js';
 import { signAtEnd } from './evidence/log-operations.js';
+import { AgentVersions } from './evolution/agent-versions.js';
+import { withEvolution } from './evolution/evolution-agent.js';
 import { ExportQueue } from './exports/export-queue.js';
 import { openBuckets } from './exports/open-object-store.js';
 import { Changes } from './log/changes.js';
@@ -87,7 +89,12 @@ export async function createEngine(config: EngineConfig): Promise<Engine> {
 
 type Beginning = Process & Pick<Configured, 'secrets'>;
 
-async function start(config: EngineConfig, { leaveProcess, secrets }: Beginning): Promise<Engine> {
+async function start(given: EngineConfig, { leaveProcess, secrets }: Beginning): Promise<Engine> {
+  let working: EngineContext | undefined;
+  const config = withEvolution(given, () => {
+    if (working === undefined) throw new Error('no run is at work before the engine is there');
+    return working;
+  });
   const agents = registerAgents(config);
   const limits = limitsIn(agents.values(), config);
   const money = await openMoney(config, agents);
@@ -98,7 +105,10 @@ async function start(config: EngineConfig, { leaveProcess, secrets }: Beginning)
   return whenDatabaseAnswers(startWaiting(config), async () => {
     const place = await takePlace(config);
     try {
-      return await launch(config, { ...place, leaveProcess }, { agents, limits, money, provider, secrets });
+      const attach = (context: EngineContext): void => {
+        working = context;
+      };
+      return await launch(config, { ...place, leaveProcess }, { agents, limits, money, provider, secrets, attach });
     } catch (error) {
       // What is left at work would keep the process, and the next try from its place.
       await place.begun.end();
@@ -118,12 +128,14 @@ interface Configured {
   readonly money: Money;
   readonly provider: ModelProvider;
   readonly secrets: readonly Secret[];
+  /** Gets the engine that the tools of evolution work in. */
+  readonly attach: (context: EngineContext) => void;
 }
 
 async function launch(
   config: EngineConfig,
   { database, clock, worker, started, leaveProcess, begun, anchor, metrics }: Place & Process,
-  { agents, limits, money, provider, secrets }: Configured,
+  { agents, limits, money, provider, secrets, attach }: Configured,
 ): Promise<Engine> {
   const { role, capacity, crashLimit, stillAfterMs, approvalTimeoutMs, exportDir, ...defaults } = withDefaults(config);
   const { dockerPatienceMs } = defaults;
@@ -177,6 +189,7 @@ async function launch(
   const ending = new AbortController();
   let stopping: Promise<void> | undefined;
   const context: EngineContext = {
+    versions: new AgentVersions(database.knex, agents, new Set(config.evolution?.agents)),
     ...{ stepContext, database, agents, models: provider, changes, deltas, running, anchor, exports },
     ...{ role, crashLimit, stillAfterMs, log, build: BUILD, retention, order, retries, stalls },
     ...{ hostFolders, ceilings: defaults.ceilings },
@@ -193,6 +206,7 @@ async function launch(
     defersContainers: () => dispatch.defersContainers(),
     isStopping: () => stopping !== undefined,
   };
+  attach(context);
   begun.endsWith(() => context.loop.close());
   const gate = new ProcessGate((runId) => markAlone(database.knex, id, epoch, runId));
   const drain = new Drain(running);

@@ -14,6 +14,7 @@ import type { Database } from '../storage/database/database.js';
 import type { RegisteredAgent } from './agents/agent-registry.js';
 import type { EngineWatch } from './containers/engine-watch.js';
 import type { Anchor } from './evidence/anchor.js';
+import type { AgentVersions } from './evolution/agent-versions.js';
 import type { ExportQueue } from './exports/export-queue.js';
 import type { Changes } from './log/changes.js';
 import type { LongWork } from './long-work.js';
@@ -33,6 +34,7 @@ export interface EngineContext {
   readonly stepContext: StepContext;
   readonly database: Database;
   readonly agents: ReadonlyMap<string, RegisteredAgent>;
+  readonly versions: AgentVersions;
   readonly models: ModelProvider;
   readonly changes: Changes;
   readonly deltas: DeltaHub;

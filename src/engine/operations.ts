@@ -35,6 +35,7 @@ import type { EngineContext } from './engine-context.js';
 import { LOG_OPERATIONS } from './evidence/operations.js';
 import { withAnchor, withAnchors } from './evidence/verify-anchor.js';
 import { verifyRun, verifyRuns } from './evidence/verify-runs.js';
+import { EVOLUTION_OPERATIONS } from './evolution/operations.js';
 import { cancelExport, getExport, listExports, readExportFile, startExport } from './exports/export-operations.js';
 import { decideMany } from './interruptions/decide-many.js';
 import { emitEvent } from './interruptions/emit-event.js';
@@ -359,6 +360,7 @@ export const OPERATIONS = {
   getPlan,
   /** Checks a plan in the place of one of the configuration. Throws `agent_unknown`. */
   checkPlan,
+  ...EVOLUTION_OPERATIONS,
   /** The agents of the configuration, in its order. */
   listAgents: (context: EngineContext, filter: PageOf, caller: Caller): Promise<Page<AgentView>> =>
     listAgents(context, filter, caller),

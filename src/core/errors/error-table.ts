@@ -350,8 +350,8 @@ export const ERROR_GROUPS: readonly ErrorGroup[] = [
   },
   { title: 'Plans', about: 'See [plans](agents/plans.md).', rows: PLAN_ERRORS },
   { title: 'State machines', about: 'See [state machines](agents/state-machines.md).', rows: MACHINE_ERRORS },
-  { title: 'Patches of agents', about: null, rows: EVOLUTION_ERRORS },
   { title: 'Memory', about: 'See [memory](agents/memory.md).', rows: MEMORY_ERRORS },
+  { title: 'Patches of agents', about: 'See [patches of agents](agents/evolution.md).', rows: EVOLUTION_ERRORS },
   {
     title: 'Containers',
     about:

@@ -26,4 +26,16 @@ export const EVOLUTION_ERRORS = {
     'The patch changes what no patch may change',
     'Patch instructions, model, modelSettings, or take tools and handoffs away.',
   ),
+  patch_stale: row(
+    409,
+    'stop',
+    'The patch starts from another definition',
+    'Read the present definition (`holdfast evolve status`), and propose a patch of that.',
+  ),
+  agent_version_none: row(
+    409,
+    'stop',
+    'No version of the agent is live',
+    'Propose a patch first; without one, runs have the definition of the configuration.',
+  ),
 } as const satisfies Record<string, ErrorRow>;

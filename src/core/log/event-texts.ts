@@ -232,6 +232,11 @@ export const SYSTEM_EVENT_TEXTS: { readonly [K in SystemEventKind]: SystemEventT
     written: 'With the [record](data/trajectories.md) that lists are made of.',
     elsewhere: 'TrajectoryStored',
   },
+  'agent.version_changed': {
+    written:
+      'When a [version of an agent](agents/evolution.md) goes live, changes its share or is taken back. `runId` proposed it; `actor` null: the engine did it.',
+    elsewhere: 'AgentVersionChanged',
+  },
   'worker.registered': {
     written: 'When a process takes its place.',
     elsewhere: 'WorkerRegistered',

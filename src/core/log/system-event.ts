@@ -41,6 +41,10 @@ const DATA = {
   'run.stalled': z.object({ seconds: z.int().min(0), ended: z.boolean() }),
   'step.executed': z.object({ seq: z.int().min(1), action }),
   'trajectory.stored': z.object({ result: resultType, reward: z.number().nullable(), steps: z.int() }),
+  'agent.version_changed': z.object({
+    ...{ agent: z.string(), version: z.string(), status: z.enum(['live', 'rolled_back']) },
+    ...{ share: z.int().min(0).max(100), actor: z.string().nullable() },
+  }),
   'worker.registered': z.object({ role: workerRole, capacity: z.int(), epoch: z.int(), build: z.string() }),
   'worker.health': z.object({ status: z.enum(WORKER_HEALTH) }),
   'worker.shutdown': z.object({ why: z.enum(['left', 'dead']) }),

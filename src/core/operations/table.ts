@@ -2,6 +2,7 @@ import { CHARGE_OPERATIONS } from './charges.js';
 import { ERASURE_OPERATIONS } from './erasures.js';
 import { EMITTED_EVENT_OPERATIONS, EVENT_OPERATIONS, SYSTEM_EVENT_OPERATIONS } from './events.js';
 import { EVIDENCE_OPERATIONS } from './evidence.js';
+import { EVOLUTION_OPERATIONS } from './evolution.js';
 import { EXPORT_OPERATIONS } from './exports.js';
 import { INTERRUPTION_OPERATIONS, STANDING_DECISION_OPERATIONS } from './interruptions.js';
 import { LOG_OPERATIONS } from './log.js';
@@ -35,6 +36,7 @@ export const OPERATIONS = {
   ...EMITTED_EVENT_OPERATIONS,
   ...SYSTEM_EVENT_OPERATIONS,
   ...PLAN_OPERATIONS,
+  ...EVOLUTION_OPERATIONS,
   ...WORKER_OPERATIONS,
   ...SET_ASIDE_OPERATIONS,
   ...OVERVIEW_OPERATIONS,

@@ -10,6 +10,7 @@ import { retentionConfig } from '../../core/retention/retention.js';
 import { schedulingConfig } from '../../core/tasks/scheduling.js';
 import { taskRetries } from '../../core/tasks/task-retries.js';
 import type { EngineConfig } from '../engine-config.js';
+import { evolutionConfig } from '../evolution/terms.js';
 import { providerProblems } from './model-providers.js';
 
 const settings = z.object({
@@ -25,6 +26,7 @@ const settings = z.object({
   stalls: stallsConfig.optional(),
   hostFolders: z.array(hostFolder).max(100).optional(),
   ceilings: ceilings.optional(),
+  evolution: evolutionConfig.optional(),
   bodiesApart: z.int().min(1).max(1000).optional(),
   rewards: z
     .record(

@@ -18,6 +18,7 @@ import type { MemorySpace } from '../../core/tools/memory-space.js';
 import type { PlainTools } from '../../core/tools/tool.js';
 import type { Secret } from '../../models/secrets/secret.js';
 import type { DeclaredTool } from '../../tools/define/define-tool.js';
+import type { EvolutionConfig } from '../evolution/terms.js';
 
 /** A container, and where the secrets are that it gets as files in /run/secrets, by their names. */
 export type EnvironmentDeclaration = Omit<EnvironmentInput, 'secrets'> & {
@@ -104,6 +105,8 @@ export interface HoldfastConfig {
   readonly retries?: RetriesConfig;
   /** After how long a run at work that makes no progress is told, and whether it is ended: `{ afterMs: 900_000, end: false }`. See docs/tasks/dead-tasks.md. */
   readonly stalls?: StallsConfig;
+  /** Agents that patches may change, and who decides: `{ agents: ['clerk'], approvals: 2 }`. See docs/agents/evolution.md. */
+  readonly evolution?: EvolutionConfig;
   /** Folders of the host that environments of tasks may mount: `['/srv/books', { path: '/srv/out', writable: true }]`. Default: none. */
   readonly hostFolders?: readonly HostFolderConfig[];
   /** Up to where an operator may ask for what a container takes: `{ memoryMb: 4096, allowedEgress: ['pypi.org'] }`. See docs/containers/README.md. */

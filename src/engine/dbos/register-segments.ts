@@ -25,6 +25,7 @@ export function registerSegments(
     isDraining: process.isLeaving,
     ctx: context.stepContext,
     agents: context.agents,
+    agentsOf: (run: Parameters<typeof context.versions.agentsOf>[0]) => context.versions.agentsOf(run),
     turnsPerSegment: config.turnsPerSegment ?? DEFAULT_TURNS_PER_SEGMENT,
     deltas: context.deltas,
     enter: (runId: string, segment: number) => context.running.arrive(runId, segment),

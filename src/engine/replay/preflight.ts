@@ -18,6 +18,8 @@ import { assertConfig } from '../agents/assert-config.js';
 import { mapConcurrently } from '../concurrency/concurrency-limits.js';
 import { RECORDING_VERSION } from '../dbos/recording-version.js';
 import type { EngineConfig } from '../engine-config.js';
+import { AgentVersions } from '../evolution/agent-versions.js';
+import { withEvolution } from '../evolution/evolution-agent.js';
 import { isGone, unfitNow } from '../interruptions/approval-terms.js';
 import { replayStored } from './replay-run.js';
 import { readForReplay, type StoredRun } from './replayed-run.js';
@@ -40,7 +42,7 @@ export interface PreflightStep {
  */
 export async function* preflight(config: EngineConfig): AsyncGenerator<PreflightStep, void> {
   assertConfig(config);
-  const agents = registerAgents(config);
+  const shared = registerAgents(withEvolution(config, noEngine));
   const database = await openExisting({
     databaseUrl: config.databaseUrl ?? null,
     dataDir: config.dataDir ?? '.holdfast',
@@ -49,13 +51,14 @@ export async function* preflight(config: EngineConfig): AsyncGenerator<Preflight
   try {
     installSdkPatches(null);
     const { knex } = database;
+    const versions = new AgentVersions(knex, shared, new Set());
     let done = 0;
     let after = '';
     for (;;) {
       const batch = await liveRuns(knex, after, BATCH);
       const total = done + batch.length < BATCH ? done + batch.length : await countLiveRuns(knex);
       after = batch.at(-1)?.id ?? after;
-      for await (const run of mapConcurrently(batch, AT_ONCE, (live) => judge(knex, agents, live))) {
+      for await (const run of mapConcurrently(batch, AT_ONCE, (live) => judge(knex, versions, live))) {
         done++;
         if (run !== null) yield { done, total: Math.max(done, total), run };
       }
@@ -66,21 +69,22 @@ export async function* preflight(config: EngineConfig): AsyncGenerator<Preflight
   }
 }
 
+const noEngine = (): never => {
+  throw new HoldfastError('engine_not_running', 'A preflight executes no tools.');
+};
+
 interface Seen {
   readonly stored: StoredRun;
   readonly pending: readonly InterruptionRow[];
   readonly snapshot: SnapshotRow | undefined;
 }
 
-async function judge(
-  db: Knex,
-  agents: ReadonlyMap<string, RegisteredAgent>,
-  live: LiveRun,
-): Promise<PreflightRun | null> {
+async function judge(db: Knex, versions: AgentVersions, live: LiveRun): Promise<PreflightRun | null> {
   const seen = await see(db, live);
   if (seen === null) return null;
   const { run, log } = seen.stored.replayed;
   const { id: runId, tenant, agent, status } = run;
+  const agents = await versions.agentsOf(run);
   const registered = agents.get(agent);
   // It goes on with the grants that it was started with.
   const report = await replayStored(agents, seen.stored, (row) =>

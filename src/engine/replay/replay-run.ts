@@ -120,7 +120,7 @@ interface LiveRequest {
  * when it fires.
  */
 async function replayLiveModel(
-  { stepContext, agents, models }: EngineContext,
+  { stepContext, versions, models }: EngineContext,
   { replayed, lists, refused }: StoredRun,
   { from = 1, executePure, maxUsd, signal }: LiveRequest,
 ): Promise<ReplayReport> {
@@ -129,6 +129,7 @@ async function replayLiveModel(
   if (refused !== null) return unreplayed(report, refused);
   if (maxUsd === undefined) assertUnbudgeted(stepContext, run);
   try {
+    const agents = await versions.agentsOf(run);
     const grants = grantsToday(run, agentNamed({ agents }, run.agent));
     const place = replayPlace(agents, lists);
     const { now, prices } = stepContext;
@@ -173,7 +174,7 @@ export async function replayRun(
 ): Promise<ReplayReport> {
   const parsed = replayRequest.safeParse(request);
   if (!parsed.success) throw invalidRequest(fieldErrorsOf(parsed.error));
-  const { stepContext, agents } = context;
+  const { stepContext } = context;
   const { from, executePure = false, liveModel = false, maxUsd } = parsed.data;
   if (maxUsd !== undefined && !liveModel)
     throw invalidRequest([{ pointer: '/maxUsd', detail: 'bounds a replay with liveModel' }]);
@@ -184,6 +185,7 @@ export async function replayRun(
   if (liveModel) return replayLiveModel(context, stored, { from, executePure, maxUsd, signal });
   const marks: ToolMark[] = [];
   const repeat = executePure ? { now: stepContext.now, signal, found: (mark: ToolMark) => marks.push(mark) } : null;
+  const agents = await context.versions.agentsOf(stored.replayed.run);
   const report = await replayStored(agents, stored, grantsToday, { from, repeat, signal });
   for (const mark of marks) await markTool(stepContext.knex, tenant, mark);
   return report;

@@ -116,13 +116,29 @@ export async function startRun(
   caller: Caller,
   idempotencyKey?: string,
 ): Promise<RunView> {
+  const choose: ChooseAgent = (name, run) =>
+    context.versions.agentFor(agentNamed(context, name, '/agent'), { id: run, tenant: caller.tenant });
+  return startRunOf(context, choose, request, caller, idempotencyKey);
+}
+
+/** The definition that a new run gets. */
+type ChooseAgent = (name: string, runId: string) => RegisteredAgent | Promise<RegisteredAgent>;
+
+/** Starts a run of the definition that `choose` gives. */
+export async function startRunOf(
+  context: EngineContext,
+  choose: ChooseAgent,
+  request: StartRun,
+  caller: Caller,
+  idempotencyKey?: string,
+): Promise<RunView> {
   const parsed = startRunShape.safeParse({ ...request, input: itemsOf(request.input) });
   if (!parsed.success) throw invalidRequest(fieldErrorsOf(parsed.error));
-  const agent = agentNamed(context, parsed.data.agent, '/agent');
+  const id = newRunId(context);
+  const agent = await choose(parsed.data.agent, id);
   const asked = toJson(parsed.data.input);
   const metadata = assertMetadata(parsed.data.metadata);
   const { stepContext } = context;
-  const id = newRunId(context);
   const planned: PlannedRun = {
     ...{ id, tenant: caller.tenant, agent, input: asked, metadata },
     ...{ grants: effectiveGrants(agent, parsed.data.grants), limits: limitsOfStart(context, agent, parsed.data) },

@@ -55,7 +55,9 @@ export async function planTask(
   const { tenant } = caller;
   const hex = context.stepContext.newId().replaceAll('-', '');
   const seed = parsed.data.seed ?? seedOf(hex);
-  const agent = agentNamed(context, parsed.data.agent, '/agent');
+  const runId = newRunId(context);
+  const named = agentNamed(context, parsed.data.agent, '/agent');
+  const agent = await context.versions.agentFor(named, { id: runId, tenant });
   const found = await definitionOf(context, tenant, asked, recent);
   const { definition, kept } = found;
   if (reward !== null) rewardNamed(context, reward, '/reward');
@@ -70,7 +72,7 @@ export async function planTask(
   const given = parsed.data.priority ?? (await order.priority(stepContext.knex, tenant, definition, stepContext.now()));
   const priority = given ?? NEW_RUN_PRIORITY;
   const run: PlannedRun = {
-    ...{ id: newRunId(context), tenant, agent, input: resolved.instruction, metadata, grants: agent.grants },
+    ...{ id: runId, tenant, agent, input: resolved.instruction, metadata, grants: agent.grants },
     limits: limitsOfStart(context, agent, { maxTurns, maxDurationMs: timeoutSeconds * 1000 }),
     ...{ priority, stream: null, sessionId: null, subjects: [], taskId: id },
     requestedBy: [caller.actor],

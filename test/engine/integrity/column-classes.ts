@@ -106,6 +106,11 @@ const OTHERS: { readonly [table: string]: readonly Classed[] } = {
   ),
   dataset_tasks: all('shown', 'which tasks a dataset has', 'tenant dataset dataset_version place name hash'),
   batches: all('shown', 'under which key tasks were submitted', 'tenant key lines refused actor submitted_at'),
+  agent_versions: all(
+    'shown',
+    'what was proposed, tried and decided stands in the log of the run that proposed it',
+    'tenant id agent base_hash definition_hash version patch report report_digest status share measure actor reason created_at applied_at ended_at',
+  ),
   exports: all(
     'shown',
     'how far an export is; its files have digests',

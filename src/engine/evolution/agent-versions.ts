@@ -1,0 +1,111 @@
+import type { Knex } from 'knex';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { agentPatch } from '../../core/evolution/patch.js';
+import { hasFallen, isInShare } from '../../core/evolution/version.js';
+import {
+  findVersion,
+  measureOf,
+  outcomesOf,
+  patchOf,
+  takeBack,
+  type VersionRow,
+} from '../../storage/evolution/agent-versions.js';
+import { appendSystemEvent } from '../../storage/ops/system-events.js';
+import type { RegisteredAgent } from '../agents/agent-registry.js';
+import { patchedAgent } from './patched-agent.js';
+
+type Agents = ReadonlyMap<string, RegisteredAgent>;
+
+const KEPT_MOST = 100;
+
+/** Which definition of an agent runs have: that of the configuration, or a version that a patch made. */
+export class AgentVersions {
+  readonly #knex: Knex;
+  readonly #agents: Agents;
+  readonly #evolving: ReadonlySet<string>;
+  /** By tenant and hash, of the present configuration. Null: its patch does not fit that. */
+  readonly #made = new Map<string, RegisteredAgent | null>();
+
+  constructor(knex: Knex, agents: Agents, evolving: ReadonlySet<string>) {
+    this.#knex = knex;
+    this.#agents = agents;
+    this.#evolving = evolving;
+  }
+
+  /**
+   * The definition that a new run gets, by its id. A live version whose measure has fallen is taken back here, before the run
+   * could get it.
+   */
+  async agentFor(
+    base: RegisteredAgent,
+    run: { readonly id: string; readonly tenant: string },
+  ): Promise<RegisteredAgent> {
+    if (!this.#evolving.has(base.name)) return base;
+    const live = await findVersion(this.#knex, { tenant: run.tenant, agent: base.name, status: 'live' });
+    if (live === undefined || live.base_hash !== base.definitionHash || !isInShare(run.id, live.share)) return base;
+    if (await this.#tookBack(live)) return base;
+    return this.#versionOf(live, base) ?? base;
+  }
+
+  /** The agents as a run has them: its own is the version that the run was started with. */
+  async agentsOf(run: {
+    readonly tenant: string;
+    readonly agent: string;
+    readonly agent_hash: string;
+  }): Promise<Agents> {
+    const base = this.#agents.get(run.agent);
+    if (base === undefined || base.definitionHash === run.agent_hash) return this.#agents;
+    const { tenant, agent, agent_hash: definition_hash } = run;
+    const row = await findVersion(this.#knex, { tenant, agent, definition_hash });
+    const made = row === undefined ? null : this.#versionOf(row, base);
+    return made === null ? this.#agents : new Map([...this.#agents, [agent, made]]);
+  }
+
+  async #tookBack(live: VersionRow): Promise<boolean> {
+    const measure = measureOf(live);
+    if (measure === null) return false;
+    const { completed, ended } = await outcomesOf(this.#knex, live);
+    if (!hasFallen(measure, completed, ended)) return false;
+    const reason = `${completed} of ${ended} runs completed; at least ${measure.leastRate} of them must.`;
+    await rollBack(this.#knex, { tenant: live.tenant, agent: live.agent, id: live.id }, null, reason);
+    return true;
+  }
+
+  #versionOf(row: VersionRow, base: RegisteredAgent): RegisteredAgent | null {
+    const key = JSON.stringify([row.tenant, row.definition_hash, base.definitionHash]);
+    const known = this.#made.get(key);
+    if (known !== undefined) return known;
+    const made = madeOf(row, base);
+    this.#made.set(key, made);
+    const [oldest] = this.#made.keys();
+    if (this.#made.size > KEPT_MOST && oldest !== undefined) this.#made.delete(oldest);
+    return made;
+  }
+}
+
+/** Null: the configuration has changed so that the patch does not fit it. Then runs go on with the configuration, as others do. */
+function madeOf(row: VersionRow, base: RegisteredAgent): RegisteredAgent | null {
+  try {
+    const made = patchedAgent(base, agentPatch.parse(patchOf(row)), row.version);
+    // A row that was changed in the database is none that people approved.
+    return row.base_hash === base.definitionHash && made.definitionHash !== row.definition_hash ? null : made;
+  } catch (error) {
+    if (error instanceof HoldfastError) return null;
+    throw error;
+  }
+}
+
+/** Takes the live version back, and tells it. Returns whether this call did. */
+export const rollBack = (
+  db: Knex,
+  of: { readonly tenant: string; readonly agent: string; readonly id?: string },
+  actor: string | null,
+  reason: string,
+): Promise<boolean> =>
+  db.transaction(async (trx) => {
+    const live = await findVersion(trx, { tenant: of.tenant, agent: of.agent, status: 'live' });
+    if (live === undefined || !(await takeBack(trx, { ...of, id: live.id }, actor, reason))) return false;
+    const data = { agent: of.agent, version: live.version, status: 'rolled_back', share: 0, actor } as const;
+    await appendSystemEvent(trx, { kind: 'agent.version_changed', tenant: of.tenant, runId: live.id, data });
+    return true;
+  });

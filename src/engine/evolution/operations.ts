@@ -1,0 +1,80 @@
+import type { Caller } from '../../core/caller.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import {
+  type EvolutionView,
+  type RollbackRequest,
+  type RolloutRequest,
+  rollbackRequest,
+  rolloutRequest,
+} from '../../core/evolution/version.js';
+import { fieldErrorsOf, invalidRequest } from '../../core/field-errors.js';
+import {
+  findVersion,
+  listVersions,
+  outcomesOf,
+  setShare,
+  versionViewOf,
+} from '../../storage/evolution/agent-versions.js';
+import { appendSystemEvent } from '../../storage/ops/system-events.js';
+import { agentNamed, type EngineContext } from '../engine-context.js';
+import { rollBack } from './agent-versions.js';
+
+async function getEvolution(context: EngineContext, name: string, { tenant }: Caller): Promise<EvolutionView> {
+  const { definitionHash } = agentNamed(context, name);
+  const { knex } = context.stepContext;
+  const rows = await listVersions(knex, tenant, name);
+  const versions = [];
+  for (const row of rows) versions.push(versionViewOf(row, await outcomesOf(knex, row)));
+  return { agent: name, definitionHash, versions };
+}
+
+async function rolloutAgent(
+  context: EngineContext,
+  name: string,
+  request: RolloutRequest,
+  caller: Caller,
+): Promise<EvolutionView> {
+  const parsed = rolloutRequest.safeParse(request);
+  if (!parsed.success) throw invalidRequest(fieldErrorsOf(parsed.error));
+  agentNamed(context, name);
+  const { tenant, actor } = caller;
+  const { share } = parsed.data;
+  await context.stepContext.knex.transaction(async (trx) => {
+    const live = await findVersion(trx, { tenant, agent: name, status: 'live' });
+    if (live === undefined || !(await setShare(trx, { tenant, agent: name }, share, actor))) throw noneLive(name);
+    const data = { agent: name, version: live.version, status: 'live', share, actor } as const;
+    await appendSystemEvent(trx, { kind: 'agent.version_changed', tenant, runId: live.id, data });
+  });
+  return getEvolution(context, name, caller);
+}
+
+async function rollbackAgent(
+  context: EngineContext,
+  name: string,
+  request: RollbackRequest,
+  caller: Caller,
+): Promise<EvolutionView> {
+  const parsed = rollbackRequest.safeParse(request);
+  if (!parsed.success) throw invalidRequest(fieldErrorsOf(parsed.error));
+  agentNamed(context, name);
+  const { tenant, actor } = caller;
+  if (!(await rollBack(context.stepContext.knex, { tenant, agent: name }, actor, parsed.data.reason)))
+    throw noneLive(name);
+  return getEvolution(context, name, caller);
+}
+
+const noneLive = (name: string): HoldfastError =>
+  new HoldfastError(
+    'agent_version_none',
+    `No version of ${name} is live: its runs have the definition of the configuration.`,
+  );
+
+/** What clients ask about versions that patches made. */
+export const EVOLUTION_OPERATIONS = {
+  /** Versions of an agent that patches made, newest first. Throws `agent_unknown`. */
+  getEvolution,
+  /** Gives the live version to another share of new runs. Throws `agent_unknown`, `agent_version_none`, `invalid_request`. */
+  rolloutAgent,
+  /** Takes the live version back: new runs have the definition of the configuration. Throws as `rolloutAgent` does. */
+  rollbackAgent,
+};

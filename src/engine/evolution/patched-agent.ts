@@ -1,0 +1,50 @@
+import type { Agent, ModelSettings } from '@openai/agents';
+import { HoldfastError } from '../../core/errors/errors.js';
+import type { AgentPatch } from '../../core/evolution/patch.js';
+import { type AgentChange, judgePatch } from '../../core/evolution/reach.js';
+import { canonical, jsonObject, sha256 } from '../../core/json.js';
+import { ProgramModel } from '../../models/program-model.js';
+import type { RegisteredAgent } from '../agents/agent-registry.js';
+
+/**
+ * The agent of the configuration as a patch makes it. Everything that the patch does not change is shared with it. Throws what
+ * `judgePatch` throws.
+ */
+export function patchedAgent(base: RegisteredAgent, patch: AgentPatch, version: string): RegisteredAgent {
+  if (base.agent.model instanceof ProgramModel)
+    throw new HoldfastError(
+      'patch_out_of_reach',
+      `${base.name} is a program, whose next calls code decides: no patch changes it.`,
+    );
+  const judged = judgePatch(jsonObject.parse(JSON.parse(base.definition)), patch, base.forkModels);
+  const definition = canonical({ ...judged.definition, version });
+  const definitionHash = sha256(definition);
+  const agent = changedAgent(base.agent, judged.change);
+  const kept = judged.change.tools === undefined ? null : new Set(judged.change.tools);
+  const scaffold =
+    base.scaffold === null
+      ? null
+      : { ...base.scaffold, agent, tools: base.scaffold.tools.filter(({ name }) => kept?.has(name) ?? true) };
+  const toolSpecs = new Map([...base.toolSpecs].filter(([name]) => kept?.has(name) ?? true));
+  const model = judged.change.model ?? base.view.model;
+  const view = { ...base.view, version, definitionHash, model, tools: [...toolSpecs.keys()] };
+  return { ...base, version, agent, scaffold, toolSpecs, definition, definitionHash, view };
+}
+
+function changedAgent(agent: Agent, change: AgentChange): Agent {
+  const { instructions, model, modelSettings, tools, handoffs } = change;
+  const settings: ModelSettings = { ...agent.modelSettings };
+  for (const name of ['temperature', 'topP', 'frequencyPenalty', 'presencePenalty', 'maxTokens'] as const) {
+    if (modelSettings === undefined) break;
+    const value = modelSettings[name];
+    if (value === undefined) delete settings[name];
+    else settings[name] = value;
+  }
+  return agent.clone({
+    ...(instructions === undefined ? {} : { instructions }),
+    ...(model === undefined ? {} : { model }),
+    modelSettings: settings,
+    tools: agent.tools.filter(({ name }) => tools?.includes(name) ?? true),
+    handoffs: agent.handoffs.filter((one) => handoffs?.includes('agentName' in one ? one.agentName : one.name) ?? true),
+  });
+}

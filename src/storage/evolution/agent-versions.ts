@@ -1,0 +1,173 @@
+import type { Knex } from 'knex';
+import { type AgentVersion, type Measure, measure, type VERSION_STATUSES } from '../../core/evolution/version.js';
+import { canonical, type JsonObject, type JsonValue, objectsIn } from '../../core/json.js';
+import type { RunRow } from '../runs/run-row.js';
+import { runs } from '../runs/runs.js';
+
+/** Versions of agents that patches made. */
+
+export interface VersionRow {
+  tenant: string;
+  id: string;
+  agent: string;
+  base_hash: string;
+  definition_hash: string;
+  version: string;
+  patch: string;
+  report: string | null;
+  report_digest: string | null;
+  status: (typeof VERSION_STATUSES)[number];
+  share: number;
+  measure: string | null;
+  actor: string | null;
+  reason: string | null;
+  created_at: Date;
+  applied_at: Date | null;
+  ended_at: Date | null;
+}
+
+const versions = (db: Knex) => db<VersionRow>('holdfast.agent_versions');
+const now = (db: Knex): Date => db.fn.now() as unknown as Date;
+
+const LISTED = 50;
+const COUNTED = 1000;
+
+type NewVersion = Pick<VersionRow, 'tenant' | 'id' | 'agent' | 'base_hash' | 'definition_hash' | 'version' | 'patch'>;
+
+/** Keeps a proposed version. The same proposal again writes nothing. */
+export async function insertVersion(db: Knex, version: NewVersion): Promise<void> {
+  await versions(db)
+    .insert({ ...version, status: 'proposed' })
+    .onConflict(['tenant', 'id'])
+    .ignore();
+}
+
+export async function saveReport(
+  db: Knex,
+  { tenant, id }: Pick<VersionRow, 'tenant' | 'id'>,
+  report: JsonValue,
+  digest: string,
+): Promise<void> {
+  await versions(db)
+    .where({ tenant, id, status: 'proposed' })
+    .update({ report: canonical(report), report_digest: digest });
+}
+
+export const findVersion = (
+  db: Knex,
+  of: Partial<Pick<VersionRow, 'id' | 'definition_hash' | 'status' | 'agent'>> & { readonly tenant: string },
+): Promise<VersionRow | undefined> => versions(db).where(of).first();
+
+export const listVersions = (db: Knex, tenant: string, agent: string): Promise<VersionRow[]> =>
+  versions(db)
+    .where({ tenant, agent })
+    .orderBy([
+      { column: 'created_at', order: 'desc' },
+      { column: 'id', order: 'desc' },
+    ])
+    .limit(LISTED);
+
+/** Makes a proposed version live, in the place of the one that was. Returns whether this call did. */
+export async function makeLive(
+  trx: Knex.Transaction,
+  { tenant, id, agent }: Pick<VersionRow, 'tenant' | 'id' | 'agent'>,
+  { share, terms, actor }: { readonly share: number; readonly terms: Measure | null; readonly actor: string | null },
+): Promise<boolean> {
+  await trx.raw('select pg_advisory_xact_lock(hashtextextended(?, 0))', [`agent_versions ${tenant} ${agent}`]);
+  const own = await versions(trx).where({ tenant, id }).forUpdate().first();
+  if (own?.status !== 'proposed') return false;
+  await versions(trx)
+    .where({ tenant, agent, status: 'live' })
+    .update({ status: 'replaced', ended_at: now(trx) });
+  await versions(trx)
+    .where({ tenant, id })
+    .update({ status: 'live', share, actor, measure: terms === null ? null : canonical(terms), applied_at: now(trx) });
+  return true;
+}
+
+/** Changes the share of the live version. Returns whether there is one. */
+export async function setShare(
+  db: Knex,
+  of: { readonly tenant: string; readonly agent: string },
+  share: number,
+  actor: string,
+): Promise<boolean> {
+  const changed = await versions(db)
+    .where({ tenant: of.tenant, agent: of.agent, status: 'live' })
+    .update({ share, actor });
+  return changed > 0;
+}
+
+/** Takes the live version back; with `id` only that one. Returns whether this call did. */
+export async function takeBack(
+  db: Knex,
+  of: { readonly tenant: string; readonly agent: string; readonly id?: string },
+  actor: string | null,
+  reason: string,
+): Promise<boolean> {
+  const changed = await versions(db)
+    .where({ ...of, status: 'live' })
+    .update({ status: 'rolled_back', share: 0, actor, reason, ended_at: now(db) });
+  return changed > 0;
+}
+
+/** How many runs of a version ended, and how many of these completed, of the newest ones. */
+export async function outcomesOf(
+  db: Knex,
+  {
+    tenant,
+    agent,
+    definition_hash,
+    applied_at,
+  }: Pick<VersionRow, 'tenant' | 'agent' | 'definition_hash' | 'applied_at'>,
+): Promise<{ readonly completed: number; readonly ended: number }> {
+  if (applied_at === null) return { completed: 0, ended: 0 };
+  // Runs of the trial were started before.
+  const newest = runs(db)
+    .where('created_at', '>=', applied_at)
+    .where({ tenant, agent, agent_hash: definition_hash })
+    .whereIn('status', ['completed', 'failed'])
+    .orderBy('created_at', 'desc')
+    .limit(COUNTED)
+    .select('status');
+  const row: { completed: number; ended: number } | undefined = await db
+    .from(newest.as('r'))
+    .first(
+      db.raw(`(count(*) filter (where r.status = 'completed'))::int as completed`),
+      db.raw('count(*)::int as ended'),
+    );
+  return { completed: row?.completed ?? 0, ended: row?.ended ?? 0 };
+}
+
+export const measureOf = (row: Pick<VersionRow, 'measure'>): Measure | null =>
+  row.measure === null ? null : measure.parse(JSON.parse(row.measure));
+
+export const patchOf = (row: Pick<VersionRow, 'patch'>): readonly JsonObject[] =>
+  objectsIn(JSON.parse(row.patch) as JsonValue);
+
+export const versionViewOf = (
+  row: VersionRow,
+  counts: { readonly completed: number; readonly ended: number },
+): AgentVersion => ({
+  ...{ id: row.id, agent: row.agent, version: row.version, baseHash: row.base_hash },
+  ...{ definitionHash: row.definition_hash, status: row.status, share: row.share, measure: measureOf(row) },
+  ...{ patch: [...patchOf(row)], reportDigest: row.report_digest, actor: row.actor, reason: row.reason, ...counts },
+  createdAt: row.created_at.toISOString(),
+  appliedAt: row.applied_at?.toISOString() ?? null,
+  endedAt: row.ended_at?.toISOString() ?? null,
+});
+
+/** How runs of a trial are, in no order. */
+export const trialRunsOf = (
+  db: Knex,
+  tenant: string,
+  ids: readonly string[],
+): Promise<Pick<RunRow, 'id' | 'status' | 'output' | 'cost_nano_usd' | 'active_ms'>[]> =>
+  runs(db)
+    .where({ tenant })
+    .whereIn('id', [...ids])
+    .select('id', 'status', 'output', 'cost_nano_usd', 'active_ms');
+
+/** The newest paused runs of an agent. */
+export const pausedRunsOf = (db: Knex, tenant: string, agent: string, limit: number): Promise<string[]> =>
+  runs(db).where({ tenant, agent, status: 'paused' }).orderBy('created_at', 'desc').limit(limit).pluck('id');
