@@ -260,6 +260,11 @@ export const COMMAND_EXAMPLES: { readonly [command: string]: readonly Example[] 
     ['Read one of them', 'holdfast sessions ann-and-the-treasurer --limit 20'],
     ['Remove it; its runs stay', 'holdfast sessions ann-and-the-treasurer --delete'],
   ],
+  memory: [
+    ['List the memory spaces', 'holdfast memory'],
+    ['Read what is remembered of a customer', 'holdfast memory customers profile --owner customer-7'],
+    ['Forget it', 'holdfast memory customers profile --owner customer-7 --forget'],
+  ],
   fork: [
     [
       'Go on as if a call had given something else',

@@ -13,6 +13,7 @@ import { exportsCommand } from './commands/exports/exports.js';
 import { answerCommand, approveCommand, rejectCommand } from './commands/inbox/decide.js';
 import { inboxCommand } from './commands/inbox/inbox.js';
 import { standingDecisionsCommand } from './commands/inbox/standing-decisions.js';
+import { memoryCommand } from './commands/memory/memory.js';
 import { planCommand } from './commands/plans/plan.js';
 import { eraseCommand } from './commands/retention/erase.js';
 import { retentionCommand } from './commands/retention/retention.js';
@@ -100,6 +101,7 @@ export const commands = (services: CliServices): readonly Command[] =>
     eraseCommand(),
     retentionCommand(),
     sessionsCommand(),
+    memoryCommand(),
     forkCommand(),
     retryCommand(),
     stateCommand(),

@@ -266,6 +266,7 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
     about:
       'Lists sessions, newest first, and which run is in each; with an id, the items of that ' + 'session in order.',
   },
+  memory: { about: 'Lists [memory](agents/memory.md) spaces or documents, or reads one with its history.' },
   fork: {
     about:
       'Starts a run that has the log of another one up to an event, with edits, and goes on live ' +

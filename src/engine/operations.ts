@@ -46,6 +46,7 @@ import { listStandingDecisions, revokeStandingDecision } from './interruptions/s
 import { findInLog, getEvent, listEvents } from './log/read-log.js';
 import { repairRun } from './log/repair-run.js';
 import { stateAt } from './log/state-at.js';
+import { MEMORY_OPERATIONS } from './memory/memory-operations.js';
 import { ACCESS_OPERATIONS } from './ops/access.js';
 import { exposeMetrics } from './ops/measuring.js';
 import { OVERVIEW_OPERATIONS } from './ops/overview.js';
@@ -338,6 +339,7 @@ export const OPERATIONS = {
    */
   emitEvent: (context: EngineContext, name: string, event: EmitEvent, caller: Caller): Promise<EmittedEvent> =>
     emitEvent(context, name, event, caller),
+  ...MEMORY_OPERATIONS,
   ...TASK_OPERATIONS,
   /** What happens in the whole system, as far as it is of the caller's tenant; what is of none, for callers with a role in the installation. Oldest first. docs/system-events.md. */
   listSystemEvents: (

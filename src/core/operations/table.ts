@@ -6,6 +6,7 @@ import { EVOLUTION_OPERATIONS } from './evolution.js';
 import { EXPORT_OPERATIONS } from './exports.js';
 import { INTERRUPTION_OPERATIONS, STANDING_DECISION_OPERATIONS } from './interruptions.js';
 import { LOG_OPERATIONS } from './log.js';
+import { MEMORY_OPERATIONS } from './memory.js';
 import type { Operation } from './operation.js';
 import { OVERVIEW_OPERATIONS } from './overview.js';
 import { PLAN_OPERATIONS } from './plans.js';
@@ -33,6 +34,7 @@ export const OPERATIONS = {
   ...INTERRUPTION_OPERATIONS,
   ...STANDING_DECISION_OPERATIONS,
   ...SESSION_OPERATIONS,
+  ...MEMORY_OPERATIONS,
   ...EMITTED_EVENT_OPERATIONS,
   ...SYSTEM_EVENT_OPERATIONS,
   ...PLAN_OPERATIONS,

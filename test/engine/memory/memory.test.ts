@@ -198,6 +198,32 @@ describeEachDatabase('memory', (kind) => {
     expect(ended?.data).toMatchObject({ outcome: { output: { documents: [] } } });
   });
 
+  it('is listed, read with its history, and forgotten by people of its tenant', async () => {
+    const { items: spaces } = await test.engine.listMemorySpaces(ADMIN);
+    expect(spaces).toMatchObject([
+      { space: 'customers', scope: 'user', documents: 0, changedAt: null },
+      { space: 'facts', scope: 'tenant', documents: 3 },
+      { space: 'talks', scope: 'session', documents: 0 },
+    ]);
+    const first = await test.engine.listMemory('facts', { limit: 2 }, ADMIN);
+    expect(first.items.map(({ key }) => key)).toEqual(['coffee', 'tally']);
+    const rest = await test.engine.listMemory('facts', { limit: 2, cursor: first.nextCursor ?? '' }, ADMIN);
+    expect(rest).toMatchObject({ items: [{ key: 'tea', owner: '' }], nextCursor: null });
+    const name = { space: 'facts', owner: '', key: 'tally' };
+    const page = await test.engine.getMemory(name, { after: 1, limit: 10 }, ADMIN);
+    expect(page).toMatchObject({ version: WRITERS + 1, more: true, value: { n: WRITERS } });
+    expect(page.history.map(({ version, base }) => [version, base])).toEqual(
+      Array.from({ length: 10 }, (_, at) => [at + 2, 1]),
+    );
+    expect(page.history[0]).toMatchObject({ callId: 't1', agent: 'counter', actors: ['ada'], changes: { length: 3 } });
+    const other = { ...ADMIN, tenant: 'acme' };
+    await expect(test.engine.forgetMemory(name, other)).rejects.toMatchObject({ code: 'memory_unknown' });
+    expect(await test.engine.forgetMemory(name, ADMIN)).toEqual({ ...name, version: WRITERS + 1 });
+    await expect(test.engine.getMemory(name, { after: 0, limit: 1 }, ADMIN)).rejects.toMatchObject({
+      code: 'memory_unknown',
+    });
+  });
+
   it('is declared alike by all agents that share a space', async () => {
     const facts = memorySpace({ name: 'facts', scope: 'agent' });
     const odd = defineAgent({ agent: new Agent({ name: 'odd' }), memory: [facts] });

@@ -1,0 +1,83 @@
+import { Command, Option } from 'commander';
+import { z } from 'zod';
+import { connect } from '../../connect.js';
+import {
+  cursor,
+  cursorOption,
+  idArgument,
+  json,
+  jsonOption,
+  limit,
+  limitOption,
+  misuse,
+  printMore,
+  whole,
+} from '../../options.js';
+import { print, printJson, printTable } from '../../print.js';
+
+const options = z.object({
+  ...{ json, limit, cursor },
+  owner: z.string().optional(),
+  after: z.number().default(0),
+  forget: z.boolean().default(false),
+});
+type Options = z.infer<typeof options>;
+
+export const memoryCommand = (): Command =>
+  new Command('memory')
+    .description('List memory spaces, the documents of one, or read a document with its history.')
+    .argument('[space]', 'name of a memory space', idArgument)
+    .argument('[key]', 'key of a document')
+    .option('--owner <owner>', 'the run, session, subject or agent; without it, the tenant, or in a list all of them')
+    .addOption(new Option('--after <version>', 'only changes after this version').argParser(whole(0, 999_999_999)))
+    .option('--forget', 'removes the document with its history')
+    .addOption(cursorOption())
+    .addOption(limitOption())
+    .addOption(jsonOption())
+    .action(async (space: string | undefined, key: string | undefined, raw: unknown) => {
+      const asked = options.parse(raw);
+      if (key === undefined && asked.forget) throw misuse('The option --forget needs a space and a key.');
+      if (space === undefined) return listSpaces(asked);
+      if (key === undefined) return list(space, asked);
+      return asked.forget ? forget(space, key, asked) : read(space, key, asked);
+    });
+
+async function listSpaces(asked: Options): Promise<void> {
+  const page = await connect().listMemorySpaces();
+  if (asked.json) return printJson(page);
+  printTable(
+    ['SPACE', 'SCOPE', 'DOCUMENTS', 'CHANGED'],
+    page.items.map(({ space, scope, documents, changedAt }) => [space, scope, String(documents), changedAt ?? '']),
+  );
+}
+
+async function list(space: string, { owner, limit: most, cursor: from, json: asJson }: Options): Promise<void> {
+  const page = await connect().listMemory(space, { owner, limit: most, cursor: from });
+  if (asJson) return printJson(page);
+  printTable(
+    ['OWNER', 'KEY', 'VERSION', 'LABELS', 'CHANGED'],
+    page.items.map((one) => [one.owner, one.key, String(one.version), one.labels.join(' '), one.changedAt]),
+  );
+  printMore(page.nextCursor);
+}
+
+async function read(space: string, key: string, { owner, after, limit: most, json: asJson }: Options): Promise<void> {
+  const document = await connect().getMemory(space, { key, owner, after, limit: most });
+  if (asJson) return printJson(document);
+  print(JSON.stringify(document.value, null, 2));
+  print('');
+  printTable(
+    ['VERSION', 'RUN', 'CALL', 'AGENT', 'BY', 'LABELS', 'AT'],
+    document.history.map((one) => [
+      ...[String(one.version), one.runId, one.callId, one.agent],
+      ...[one.actors.join(' '), one.labels.join(' '), one.at],
+    ]),
+  );
+  if (document.more) print(`There are more; go on with --after ${document.history.at(-1)?.version ?? after}.`);
+}
+
+async function forget(space: string, key: string, { owner, json: asJson }: Options): Promise<void> {
+  const gone = await connect().forgetMemory(space, { key, owner });
+  if (asJson) return printJson(gone);
+  print(`${gone.key} of ${gone.space} forgotten, with its ${gone.version} versions`);
+}

@@ -1,0 +1,88 @@
+import type { Knex } from 'knex';
+import { z } from 'zod';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { type JsonObject, jsonObject } from '../../core/json.js';
+import type { MemoryEntry, MemorySpaceView } from '../../core/memory/memory-view.js';
+import type { Page } from '../../core/page.js';
+import type { MemoryScope } from '../../core/tools/memory-space.js';
+import { type DocumentPlace, type DocumentRow, documents, labelsOf } from './documents.js';
+
+const LIVING = '(expires_at is null or expires_at > now())';
+
+/** The spaces of a tenant that have documents, in the order of their names. */
+export async function spacesOf(db: Knex, tenant: string): Promise<MemorySpaceView[]> {
+  const { rows }: { rows: { space: string; scope: MemoryScope; documents: number; changed_at: Date }[] } = await db.raw(
+    `select space, min(scope) as scope, count(*)::int as documents, max(changed_at) as changed_at
+       from holdfast.memory_documents where tenant = ? and ${LIVING} group by space order by space`,
+    [tenant],
+  );
+  return rows.map(({ space, scope, documents: count, changed_at: at }) => ({
+    ...{ space, scope, documents: count, changedAt: at.toISOString() },
+  }));
+}
+
+const LISTED = ['space', 'owner', 'key', 'version', 'labels', 'created_at', 'changed_at', 'expires_at'] as const;
+
+const entryOf = (row: Pick<DocumentRow, (typeof LISTED)[number]>): MemoryEntry => ({
+  ...{ space: row.space, owner: row.owner, key: row.key, version: row.version, labels: [...labelsOf(row.labels)] },
+  ...{ createdAt: row.created_at.toISOString(), changedAt: row.changed_at.toISOString() },
+  expiresAt: row.expires_at?.toISOString() ?? null,
+});
+
+const cursorShape = z.tuple([z.string(), z.string()]);
+
+function placeIn(cursor: string): readonly [string, string] {
+  try {
+    return cursorShape.parse(JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8')));
+  } catch {
+    throw new HoldfastError('invalid_request', 'The cursor is not one that this list gave.', {
+      fields: [{ pointer: '/cursor', detail: 'use nextCursor of the page before' }],
+    });
+  }
+}
+
+/** A page of documents of a space, by owner and key. */
+export async function listDocuments(
+  db: Knex,
+  filter: {
+    readonly tenant: string;
+    readonly space: string;
+    readonly owner?: string;
+    readonly limit: number;
+    readonly cursor?: string;
+  },
+): Promise<Page<MemoryEntry>> {
+  const { tenant, space, owner, limit, cursor } = filter;
+  const found = documents(db)
+    .where({ tenant, space })
+    .whereRaw(LIVING)
+    .orderBy(['owner', 'key'])
+    .limit(limit + 1)
+    .select(...LISTED);
+  if (owner !== undefined) found.where({ owner });
+  if (cursor !== undefined) found.whereRaw('(owner, key) > (?, ?)', [...placeIn(cursor)]);
+  const rows = await found;
+  const items = rows.slice(0, limit).map(entryOf);
+  const last = items.at(-1);
+  const more = rows.length > limit && last !== undefined;
+  const next = more ? Buffer.from(JSON.stringify([last.owner, last.key])).toString('base64url') : null;
+  return { items, nextCursor: next };
+}
+
+/** Null: there is none. */
+export async function readDocument(
+  db: Knex,
+  { tenant, space, owner, key }: DocumentPlace,
+): Promise<(MemoryEntry & { readonly value: JsonObject }) | null> {
+  const row = await documents(db)
+    .where({ tenant, space, owner, key })
+    .whereRaw(LIVING)
+    .first(...LISTED, 'value');
+  return row === undefined ? null : { ...entryOf(row), value: jsonObject.parse(JSON.parse(row.value)) };
+}
+
+/** Removes a document with its history. Gives its version; null: there was none. */
+export async function forgetDocument(db: Knex, { tenant, space, owner, key }: DocumentPlace): Promise<number | null> {
+  const [gone] = await documents(db).where({ tenant, space, owner, key }).delete().returning('version');
+  return gone?.version ?? null;
+}
