@@ -7,6 +7,7 @@ import { decisions } from './decisions-scenario.js';
 import { family } from './family-scenario.js';
 import { machine } from './machine-scenario.js';
 import { mcp } from './mcp-scenario.js';
+import { memory } from './memory-scenario.js';
 import { money } from './money-scenario.js';
 import type { KillAt } from './place.js';
 import { plans } from './plans-scenario.js';
@@ -50,6 +51,7 @@ const SCENARIOS = {
   family,
   machine,
   mcp,
+  memory,
   money,
   plans,
   proposals,

@@ -1,0 +1,62 @@
+import { Agent } from '@openai/agents';
+import { z } from 'zod';
+import { defineAgent, defineTool, memorySpace } from '../../src/index.js';
+import { call } from '../harness/script.js';
+import { placedModel } from './placed-model.js';
+import type { Scenario } from './scenario.js';
+import { leave } from './world.js';
+
+/** Calls that write memory twice each: each write counts once, whatever of the call was kept when the process died. */
+const space = memorySpace({ name: 'tally', scope: 'tenant' });
+
+const writing = (name: string, effect: 'idempotent' | 'unsafe', approval = false) =>
+  defineTool({
+    ...{ name, description: `Does ${name}.`, input: z.object({ n: z.int() }), output: z.object({ version: z.int() }) },
+    ...{ effect, approval },
+    execute: async ({ n }, { callId, memory }) => {
+      const { version } = await memory.remember('tally', { made: true }, { key: 'sum' });
+      leave(name, callId);
+      await memory.revise('tally', 'sum', {
+        changes: [
+          { op: 'add', path: '/sum', by: n },
+          { op: 'append', path: '/names', values: [callId] },
+        ],
+        version,
+      });
+      return { version };
+    },
+  });
+
+const tools = [writing('put', 'idempotent'), writing('pay', 'unsafe'), writing('wire', 'unsafe', true)];
+
+export const memory: Scenario = {
+  agent: 'tally',
+  config: {
+    agents: [
+      defineAgent({
+        agent: new Agent({
+          ...{ name: 'tally', tools },
+          model: placedModel('tally', [
+            [call('put', { n: 1 }, 'c1')],
+            [call('pay', { n: 2 }, 'c2')],
+            [call('wire', { n: 4 }, 'c3')],
+            [call('put', { n: 8 }, 'c4')],
+          ]),
+        }),
+        grants: ['tool:call:*', 'memory:write:tally'],
+        memory: [space],
+      }),
+    ],
+  },
+  places: ['tally:0', 'put:before', 'put:after', 'tally:1', 'pay:before', 'wire:before', 'wire:after', 'tally:4'],
+  exactly: { pay: 1, wire: 1 },
+  repeated: ['put'],
+  statements: 140,
+  check: async (knex) => {
+    const rows: { value: string }[] = await knex('holdfast.memory_documents').select('value');
+    const found = rows.map(({ value }) => JSON.parse(value));
+    const [only] = found;
+    if (found.length !== 1 || only.sum !== 15 || [...only.names].sort().join() !== 'c1,c2,c3,c4')
+      throw new Error(`the memory is ${JSON.stringify(found)}`);
+  },
+};
