@@ -97,6 +97,12 @@ const TABLE = {
     'Largest body that submits a task, and largest line of a batch, in bytes.',
   ),
   logLevel: setting('HOLDFAST_LOG_LEVEL', oneOf(LOG_LEVELS), 'info', 'Least level that is logged.'),
+  logSteps: setting(
+    'HOLDFAST_LOG_STEPS',
+    oneOf(['on', 'off']),
+    'off',
+    'Whether a worker logs [a line for each step](operate/step-lines.md) that it executes.',
+  ),
   workerId: optional(
     'HOLDFAST_WORKER_ID',
     workerId,
@@ -259,6 +265,7 @@ export function readSettings(env: NodeJS.ProcessEnv = process.env) {
     maxBodyBytes: read(TABLE.maxBodyBytes),
     maxTaskBytes: read(TABLE.maxTaskBytes),
     logLevel: read(TABLE.logLevel),
+    logSteps: read(TABLE.logSteps) === 'on',
     /** Null: the engine chooses. */
     workerId: read(TABLE.workerId) ?? read(TABLE.vmId),
     concurrency: read(TABLE.concurrency),

@@ -2,6 +2,7 @@ import type { Knex } from 'knex';
 import type { Budgets } from '../src/core/budgets/budget.js';
 import type { EnvironmentEngine } from '../src/core/containers/environment.js';
 import type { Band } from '../src/core/queue/dispatch.js';
+import type { Usage } from '../src/core/runs/run.js';
 import type { RewardFunction } from '../src/core/tasks/reward.js';
 import type { McpDefinition } from '../src/core/tools/mcp.js';
 import type { Meter } from '../src/metrics/meter.js';
@@ -51,6 +52,24 @@ export interface ExportBuckets {
   readonly roots: readonly string[];
 }
 
+/** A step that ended, without what was said or done in it. */
+export interface ExecutedStep {
+  readonly runId: string;
+  readonly taskId: string | null;
+  /** Number of the step in the trajectory. */
+  readonly step: number;
+  readonly action: {
+    readonly type: 'model' | 'tool';
+    readonly model?: string;
+    readonly tool?: string;
+    readonly outcome?: string;
+  };
+  /** Null: nothing said what it is worth. */
+  readonly reward: number | null;
+  readonly durationMs: number;
+  readonly usage: Usage | null;
+}
+
 /** Everything that steps reach of the world. Time, ids and randomness are inputs. */
 export interface StepContext {
   readonly knex: Knex;
@@ -90,6 +109,8 @@ export interface StepContext {
   readonly readSecrets: () => Promise<readonly string[]>;
   /** How often a worker may die with one piece of an export. */
   readonly crashLimit: number;
+  /** Writes a line about a step that this process executed; null: no one wants lines. */
+  readonly logStep: ((step: ExecutedStep) => void) | null;
   /** Tells those who wait in this process that a run changed, or only its log. */
   readonly changed: (runId: string, what?: 'log') => void;
   /** Whether the outcome of a call can be kept together with its step. */

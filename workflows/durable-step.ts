@@ -28,7 +28,10 @@ export async function durableStep<T>(scope: SegmentContext, name: string, work: 
         abandonOnDatabaseOutage(async () => {
           // The process may have been suspended, and taken over, since its last statement.
           await assertLeased(scope.ctx, scope.run.id);
-          return work();
+          const begun = performance.now();
+          const result = await work();
+          scope.took.set(name, Math.round(performance.now() - begun));
+          return result;
         }),
       );
     };

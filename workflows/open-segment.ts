@@ -198,6 +198,13 @@ export function newSegmentContext(seed: SegmentInput): SegmentContext {
       approvedPlan: null,
     },
     ...{ siblings, callSignal },
-    ...{ authorizedCalls: new Map(), results: new Map(), outcomes: new Map(), waits: [], applied: new Set() },
+    ...{
+      authorizedCalls: new Map(),
+      results: new Map(),
+      outcomes: new Map(),
+      took: new Map(),
+      waits: [],
+      applied: new Set(),
+    },
   };
 }

@@ -205,6 +205,8 @@ export interface SegmentContext extends AgentLoop {
   readonly results: Map<string, Promise<ToolResult | AgentToolResult>>;
   /** Outcomes of calls that are to be kept together with their step, by its name. */
   readonly outcomes: Map<string, KeptOutcome>;
+  /** Milliseconds that this process executed a step, by its name; a recorded result took none. */
+  readonly took: Map<string, number>;
   readonly waits: Wait[];
   /** What was decided before the segment began. */
   readonly settled: readonly SettledInterruption[];

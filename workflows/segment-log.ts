@@ -61,11 +61,19 @@ export class SegmentLog {
     data: EventData<K>,
     parentKey: string | null = this.#last,
     charges: readonly Charge[] = [],
+    tookMs?: number,
   ): string {
     const ordinal = this.#ordinal++;
     const key = this.#keys[ordinal] ?? `${this.#segment}:${ordinal}`;
     // The compiler cannot see that K pairs kind and data.
-    const draft = { key, parentKey, kind, data, ...(charges.length > 0 && { charges }) } as EventDraft;
+    const draft = {
+      key,
+      parentKey,
+      kind,
+      data,
+      ...(charges.length > 0 && { charges }),
+      ...(tookMs !== undefined && { tookMs }),
+    } as EventDraft;
     if (!this.#accepts(draft)) return key;
     this.#drafts.push(draft);
     this.#last = key;

@@ -209,6 +209,10 @@ export const COMMAND_EXAMPLES: { readonly [command: string]: readonly Example[] 
     ['Print a run as steps', 'holdfast trajectory run_1a1b'],
     ['Print it as JSON', 'holdfast trajectory run_1a1b --json'],
   ],
+  steps: [
+    ['Print one line of JSON for each step', 'holdfast steps run_1a1b'],
+    ['Follow a run until it is over', 'holdfast steps run_1a1b --follow'],
+  ],
   reward: [
     [
       'Say that a run was half of what was asked',

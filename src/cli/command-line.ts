@@ -34,6 +34,7 @@ import { sessionsCommand } from './commands/runs/sessions.js';
 import { showCommand } from './commands/runs/show.js';
 import { spendCommand } from './commands/runs/spend.js';
 import { stateCommand } from './commands/runs/state.js';
+import { stepsCommand } from './commands/runs/steps.js';
 import { trajectoriesCommand } from './commands/runs/trajectories.js';
 import { trajectoryCommand } from './commands/runs/trajectory.js';
 import { waitCommand } from './commands/runs/wait.js';
@@ -91,6 +92,7 @@ export const commands = (services: CliServices): readonly Command[] =>
     batchesCommand(),
     trajectoriesCommand(),
     trajectoryCommand(),
+    stepsCommand(),
     rewardCommand(),
     exportCommand(),
     exportsCommand(),

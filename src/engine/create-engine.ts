@@ -63,7 +63,7 @@ import { RunningSegments } from './workers/running-segments.js';
 import { Drain, ProcessGate, progressGate } from './workers/step-gate.js';
 import { BUILD, type Place, startWaiting, takePlace } from './workers/take-place.js';
 import { settleLeft } from './workers/takeover.js';
-import { serverLines, workerLog } from './workers/worker.js';
+import { serverLines, stepLines, workerLog } from './workers/worker.js';
 import { holdLock, WorkerLease } from './workers/worker-lease.js';
 
 /** A database that is away must not keep a process from stopping. */
@@ -174,6 +174,7 @@ async function launch(
     environments: await openContainers(config, agents.values(), hostFolders),
     readSecrets: () => knowAll(secrets),
     rewards: new Map(Object.entries(config.rewards ?? {})),
+    logStep: config.logSteps ? stepLines(log) : null,
     changed: (runId, what) => changes.announce(runId, what),
     stepsKeepOutcomes: () => stepsKeepOutcomes,
   };

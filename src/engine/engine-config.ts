@@ -55,6 +55,8 @@ export interface EngineConfig extends HoldfastConfig {
   /** Where checkpoints are written, as in `evidence`; goes before that. */
   readonly checkpoints?: string | null;
   readonly log?: EngineLog;
+  /** Whether `log` gets a line for each step that this process executes. Default false. */
+  readonly logSteps?: boolean;
   /** Called once when this process must not work on: it lost its lock for good, or a newer process took over. The engine stops. */
   readonly onFatal?: (error: HoldfastError) => void;
   /** Called once when an operator asked this worker to stop, and what was to be drained has ended. Default: the engine stops. */

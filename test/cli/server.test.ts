@@ -122,6 +122,15 @@ describe('the commands against a server', () => {
     expect(bounded.stdout).toContain('stopped at turn 1: No price of object/payer is known');
     expect((await holdfast('replay', run.id, '--max-usd', '1')).code).toBe(2);
     expect((await holdfast('trajectory', run.id)).stdout).toContain('pay {"amount":5}');
+    const lines = (await holdfast('steps', run.id, '--follow')).stdout.trim().split('\n');
+    const steps = lines.map((line) => JSON.parse(line) as { step: number; action: object; done: boolean });
+    expect(steps.map(({ step, done }) => [step, done])).toEqual(
+      lines.map((_, at) => [at + 1, at === lines.length - 1]),
+    );
+    expect(steps[0]).toMatchObject({
+      ...{ run: run.id, task: null, reward: null, rewardSoFar: null, tokens: { totalTokens: expect.any(Number) } },
+      action: { type: 'tool', calls: [{ tool: 'pay', arguments: { amount: 5 }, outcome: 'output' }] },
+    });
     const given = await holdfast('reward', run.id, '0.5', '--signal', 'tests=1', '--signal', 'a=b=0', '--passed');
     expect(given.stdout).toBe(`${run.id}: reward 0.5, version 1\n`);
     expect((await holdfast('trajectory', run.id)).stdout).toContain('success, reward 0.5');

@@ -39,9 +39,10 @@ describeBothDatabasesSlowly('GET /api/v1/events', (kind) => {
     stream.close();
     const { items } = await read(`cursor=${cursor}&run=${id}`);
     expect(items).toEqual(told(stream).filter(({ runId }) => runId === id));
+    const answered = { seq: 4, action: { type: 'model', turn: 1, model: 'echo' } };
     expect(items.map((event) => [event.kind, event.data])).toEqual([
       ['run.started', { agent: 'echo' }],
-      ['step.executed', { seq: 4, action: { type: 'model', turn: 1, model: 'echo' } }],
+      ['step.executed', { ...answered, step: 1, reward: null, durationMs: expect.any(Number) }],
       ['run.ended', { status: 'completed', code: null }],
       ['trajectory.stored', { result: 'success', reward: null, steps: 1 }],
     ]);

@@ -9,6 +9,7 @@ import { hasStep } from '../../src/storage/dbos/segment-rows.js';
 import type { ModelAnswer, ModelResult } from '../../steps/calls/call-model.js';
 import { withDatabaseRetry } from '../../steps/database-retry.js';
 import { type SegmentContext, SegmentStop, stopFromHalt, type WrappedTool } from '../segment-context.js';
+import { addAnswer } from '../step-ends.js';
 import { authorizeCalls, wrapperFinder } from '../tool-calls/authorize-calls.js';
 import type { AskedCall } from '../tool-calls/tool-guardrails.js';
 import { type AskedModel, askModel, chosenModel, responseOf } from './ask-model.js';
@@ -181,7 +182,7 @@ function logAnswer(scope: SegmentContext, turn: Turn, answer: Answer): ModelAnsw
   scope.totalTokens += usage.totalTokens;
   const terms = { ...(finishReason && { finishReason }), ...(route && { route }), ...(cost && { cost }) };
   const answered = { turn: number, agent, model, responseId, output: [...output], usage, ...terms };
-  scope.log.add('model.responded', answered, requestedKey, charges);
+  addAnswer(scope, answered, { step: `model:${number}`, from: requestedKey, charges });
   return output;
 }
 

@@ -21,6 +21,7 @@ import {
   type StartedCall,
   stopFromHalt,
 } from '../segment-context.js';
+import { addOutcome } from '../step-ends.js';
 import { isAgentTool, runAgentTool } from './agent-tool.js';
 import { termsOf } from './approvals.js';
 import { bodyOf, endOfRun, givenBy, isRaised, logChild, requirementOf } from './tool-body.js';
@@ -117,7 +118,7 @@ async function runTool(scope: SegmentContext, authorized: AuthorizedCall, starte
     },
     ...{ worker: scope.ctx.worker.id, epoch: scope.ctx.worker.epoch },
   };
-  const step = `${spec.step ?? `tool:${spec.name}`}:${authorized.callId}`;
+  const step = stepName(authorized);
   const call = {
     ...{
       intent,
@@ -149,6 +150,9 @@ async function runTool(scope: SegmentContext, authorized: AuthorizedCall, starte
   applyContext(scope, ended);
   return ended;
 }
+
+const stepName = ({ callId, wrapped: { spec } }: AuthorizedCall): string =>
+  `${spec.step ?? `tool:${spec.name}`}:${callId}`;
 
 /** What a call finds of its run: the state as it is now, and its own place in the log. */
 const foundBy = (scope: SegmentContext, startedKey: string): Pick<ToolCall, 'state' | 'memory' | 'position'> => ({
@@ -217,7 +221,8 @@ function logEnded(scope: SegmentContext): void {
     if (result.type === 'settled' || result.type === 'tripped') {
       const note = result.type === 'settled' && result.note ? { step: result.note } : {};
       const replaced = { ...(result.given === undefined ? {} : { given: result.given }), ...contextIn(result) };
-      scope.log.add('call.finished', { callId, tool, outcome: result.outcome, ...note, ...replaced }, startedKey);
+      const data = { callId, tool, outcome: result.outcome, ...note, ...replaced };
+      addOutcome(scope, data, { step: stepName(authorized), from: startedKey });
     }
     applyState(scope, result, tool);
     applyMemory(scope, result, authorized.wrapped.spec);

@@ -225,7 +225,8 @@ export const SYSTEM_EVENT_TEXTS: { readonly [K in SystemEventKind]: SystemEventT
     elsewhere: 'InterruptionDecided',
   },
   'step.executed': {
-    written: 'With the event of the run that says how a model call or a tool call ended, in the same statement.',
+    written:
+      'With the event of the run that says how a model call or a tool call ended, in the same statement. `step` is the number of the step in the trajectory. `reward` is what the scaffold gave the call; null: nothing. `durationMs` is how long the worker executed it; null: the result was there already.',
     elsewhere: 'StepExecuted',
   },
   'trajectory.stored': {

@@ -357,6 +357,8 @@ export type EventDraft = {
     readonly data: EventData<K>;
     /** What is paid for it: rows that are written with the event, and no part of it. */
     readonly charges?: readonly Charge[];
+    /** Milliseconds that this process executed the step whose end it tells; no part of the event. Absent: it did not. */
+    readonly tookMs?: number;
   };
 }[EventKind];
 

@@ -39,7 +39,12 @@ const DATA = {
   'interruption.voted': z.object({ id: z.string(), actor: z.string() }),
   'interruption.decided': z.object({ id: z.string(), verdict: z.string(), actor: z.string() }),
   'run.stalled': z.object({ seconds: z.int().min(0), ended: z.boolean() }),
-  'step.executed': z.object({ seq: z.int().min(1), action }),
+  'step.executed': z.object({
+    ...{ seq: z.int().min(1), action },
+    // Absent in events of older builds.
+    ...{ step: z.int().min(1).exactOptional(), reward: z.number().nullable().exactOptional() },
+    durationMs: z.int().min(0).nullable().exactOptional(),
+  }),
   'trajectory.stored': z.object({ result: resultType, reward: z.number().nullable(), steps: z.int() }),
   'agent.version_changed': z.object({
     ...{ agent: z.string(), version: z.string(), status: z.enum(['live', 'rolled_back']) },

@@ -97,6 +97,7 @@ export function stepFold(chargesOf: ChargesOfTurn, seen: SeenEnvironment | null)
   let requested: Requested | null = null;
   let files: TrajectoryStep['state']['files'] = [];
   let exitCode: number | null = null;
+  let soFar: number | null = null;
   let last: LoggedEvent | null = null;
 
   /** A step as it begins; `event` is the answer of the model, or what tells that there is none. */
@@ -123,6 +124,7 @@ export function stepFold(chargesOf: ChargesOfTurn, seen: SeenEnvironment | null)
       action,
       observation: [],
       reward: null,
+      rewardSoFar: null,
       done: false,
       info: {
         error: null,
@@ -136,6 +138,7 @@ export function stepFold(chargesOf: ChargesOfTurn, seen: SeenEnvironment | null)
         events: { from: from.seq, to: event.seq },
         startedAt: from.at,
         endedAt: event.at,
+        durationMs: Date.parse(event.at) - Date.parse(from.at),
       },
     };
     requested = null;
@@ -217,10 +220,13 @@ export function stepFold(chargesOf: ChargesOfTurn, seen: SeenEnvironment | null)
     if (one === undefined) return;
     one.step.info.events.to = event.seq;
     one.step.info.endedAt = event.at;
+    one.step.info.durationMs = Date.parse(event.at) - Date.parse(one.step.info.startedAt);
   };
 
   const close = (one: Open): TrajectoryStep => {
     for (const { callId } of one.step.action.calls) ownerOf.delete(callId);
+    if (one.step.reward !== null) soFar = (soFar ?? 0) + one.step.reward;
+    one.step.rewardSoFar = soFar;
     return one.step;
   };
 
@@ -241,7 +247,8 @@ export function stepFold(chargesOf: ChargesOfTurn, seen: SeenEnvironment | null)
       if (over && requested !== null && last !== null) begin(last, requested.data.turn, silent(requested.data), {});
       const left = open.splice(0).map(close);
       const end = left.at(-1);
-      if (over && end !== undefined) Object.assign(end, { done: true, reward: reward ?? end.reward });
+      if (over && end !== undefined)
+        Object.assign(end, { done: true, ...(reward !== null && { reward, rewardSoFar: reward }) });
       return left;
     },
   };

@@ -73,6 +73,13 @@ export const trajectoryStep = z
       .describe(
         'On the last step that of the run, if someone gave one; else what the scaffold gave its calls; null: nothing.',
       ),
+    rewardSoFar: z
+      .number()
+      .nullable()
+      .exactOptional()
+      .describe(
+        'Sum of what the scaffold gave the calls up to this step; on the last step the reward of the run, if there is one; null: nothing. Absent in older exports.',
+      ),
     done: z.boolean(),
     info: z.object({
       error: errorView.nullable().describe('Why the model gave no answer; null if it gave one, or was stopped.'),
@@ -88,6 +95,10 @@ export const trajectoryStep = z
       events: z.object({ from: z.int(), to: z.int() }),
       startedAt: z.string(),
       endedAt: z.string(),
+      durationMs: z
+        .int()
+        .exactOptional()
+        .describe('From `startedAt` to `endedAt`, with what calls of the step waited for. Absent in older exports.'),
     }),
   })
   .meta({ id: 'TrajectoryStep' });

@@ -35,6 +35,7 @@ const settings = z.object({
     )
     .optional(),
   separateRequester: z.boolean().optional(),
+  logSteps: z.boolean().optional(),
   forkModels: z.array(nameText).optional(),
   approvalTimeoutMs: z.int().min(0).max(LONGEST_MS).nullish(),
 });

@@ -94,7 +94,7 @@ function replayPlace(agents: ReadonlyMap<string, RegisteredAgent>, lists: McpLis
     ...{ now: () => 0, newId: () => 'replay', changed: () => undefined, stepsKeepOutcomes: () => false },
     ...{ prices: { priceOf: () => null }, budgets: { onExhausted: 'fail', outputTokens: 1 }, approvalTimeoutMs: null },
     ...{ mcp: new NoConnections(), mcpLists: lists, exportDir: '', buckets: null, environments: null },
-    ...{ rewards: new Map(), readSecrets: async () => [], crashLimit: 1 },
+    ...{ rewards: new Map(), readSecrets: async () => [], crashLimit: 1, logStep: null },
     metrics: UNMETERED,
   };
   return { ctx, agents };

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ExecutedStep } from '../../../steps/context.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import type { EngineLog, LogFields } from '../../core/ops/log-record.js';
 import type { Page, PageOf } from '../../core/page.js';
@@ -157,6 +158,12 @@ export const serverLines =
   (log: EngineLog) =>
   (server: string, line: string): void =>
     log.info({ component: 'mcp', event: 'server_said', server }, line);
+
+/** What a worker executed, as lines of the log: what a step was, and nothing of what was said in it. */
+export const stepLines =
+  (log: EngineLog) =>
+  ({ runId, taskId, step, ...more }: ExecutedStep): void =>
+    log.info({ component: 'steps', event: 'step_executed', runId, taskId, step, ...more }, 'a step was executed');
 
 export async function listWorkers(context: EngineContext, { limit, cursor }: PageOf): Promise<Page<WorkerView>> {
   const after = cursor === undefined ? {} : { after: cursor };

@@ -58,18 +58,21 @@ function toldOf(draft: EventDraft): Told | null {
   }
 }
 
-/** `drafts` in the order of their numbers, which begin with `from`. Steps are of a worker: what no worker writes, no one executed. */
+const rewardOf = (draft: EventDraft): number | null =>
+  draft.kind === 'call.finished' ? (draft.data.step?.reward ?? null) : null;
+
+/** `placed`: each draft, with the end of the log after it. Steps are of a worker: what no worker writes, no one executed. */
 function toldRowsOf(
   { runId, tenant }: { readonly runId: string; readonly tenant: string },
-  drafts: readonly EventDraft[],
-  from: number,
+  placed: readonly { readonly draft: EventDraft; readonly head: Head }[],
   { worker, copied = false }: Writing,
 ): readonly ToldRow[] {
   if (copied) return [];
-  return drafts.flatMap((draft, index) => {
+  return placed.flatMap(({ draft, head: { seq, state } }) => {
     const action = worker === null ? null : stepOf(draft);
+    const worth = { step: Math.max(1, state.turns), reward: rewardOf(draft), durationMs: draft.tookMs ?? null };
     const told: Told | null =
-      action === null ? toldOf(draft) : { kind: 'step.executed', data: { seq: from + index, action } };
+      action === null ? toldOf(draft) : { kind: 'step.executed', data: { seq, action, ...worth } };
     if (told === null) return [];
     return [{ tenant, kind: told.kind, run_id: runId, worker_id: worker, data: canonical(told.data) }];
   });
@@ -131,15 +134,17 @@ export function sealAll(from: LogTail, drafts: readonly EventDraft[], writing: W
   const { runId } = from.head;
   const seqOf = new Map(from.seqOf);
   let { head } = from;
+  const placed: { draft: EventDraft; head: Head }[] = [];
   const rows = drafts.map((draft) => {
     const parent = draft.parentKey === null ? undefined : seqOf.get(draft.parentKey);
     const sealed = seal(head, draft, parent === undefined ? null : `${runId}:${parent}`, at, runKey);
     head = sealed.head;
+    placed.push({ draft, head });
     seqOf.set(draft.key, head.seq);
     return rowOf(sealed.event, draft.key, sealed.dataText, worker);
   });
   const charges = drafts.flatMap((draft) => chargeRowsOf(runId, from.head.tenant, draft.charges ?? []));
-  const told = toldRowsOf(from.head, drafts, from.head.seq + 1, writing);
+  const told = toldRowsOf(from.head, placed, writing);
   return { rows, charges, told, tail: { head, runKey, seqOf } };
 }
 

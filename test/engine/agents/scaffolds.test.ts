@@ -2,6 +2,7 @@ import { Agent } from '@openai/agents';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { JsonObject } from '../../../src/core/json.js';
+import type { LogFields } from '../../../src/core/ops/log-record.js';
 import { registerAgents } from '../../../src/engine/agents/agent-registry.js';
 import { defineAgent, defineTool, functionModel, type HoldfastError, type Scaffold } from '../../../src/index.js';
 import { ADMIN, dataOf, decideAndRest, engineFor, eventsOf, restOf, runToRest } from '../../harness/engine.js';
@@ -99,7 +100,10 @@ const config = {
 };
 
 describe('a scaffold', () => {
-  const t = engineFor('pglite', { ...config, turnsPerSegment: 1 });
+  const lines: LogFields[] = [];
+  const silent = () => {};
+  const log = { debug: silent, info: (fields: LogFields) => void lines.push(fields), warn: silent, error: silent };
+  const t = engineFor('pglite', { ...config, turnsPerSegment: 1, log, logSteps: true });
 
   it('gives its tools, shapes what comes of calls, chooses what is shown, and ends the run', async () => {
     const run = await runToRest(t.engine, 'counter');
@@ -158,6 +162,28 @@ describe('a scaffold', () => {
     const done = await decideAndRest(t.engine, paused.id, { verdict: 'approve' });
     expect(done).toMatchObject({ status: 'completed', output: 'carefuled to 3' });
     expect(await t.engine.verifyRun(paused.id, ADMIN)).toMatchObject({ ok: true });
+  });
+
+  it('has its rewards in the lines of steps, in events of the system, and summed up in the trajectory', async () => {
+    const { nextCursor } = await t.engine.listSystemEvents({ after: 'now', limit: 1 }, ADMIN);
+    const { id } = await runToRest(t.engine, 'counter');
+    const told = lines.filter(({ component, runId }) => component === 'steps' && runId === id);
+    expect(told.map(({ step, action, reward }) => [step, (action as { type: string }).type, reward])).toEqual(
+      [1, 2, 3].flatMap((step) => [
+        [step, 'model', null],
+        [step, 'tool', 0.25],
+      ]),
+    );
+    for (const { event, durationMs } of told)
+      expect([event, Number.isInteger(durationMs)]).toEqual(['step_executed', true]);
+    const filter = { runId: id, kind: 'step.executed' } as const;
+    const { items } = await t.engine.listSystemEvents({ after: Number(nextCursor), limit: 50, ...filter }, ADMIN);
+    expect(items.map(({ data }) => [data['step'], data['reward'], data['durationMs']])).toEqual(
+      told.map(({ step, reward, durationMs }) => [step, reward, durationMs]),
+    );
+    await t.engine.rewardRun(id, { reward: 0.9 }, ADMIN);
+    const { steps } = await t.engine.getTrajectory(id, ADMIN);
+    expect(steps.map(({ rewardSoFar }) => rewardSoFar)).toEqual([0.25, 0.5, 0.9]);
   });
 
   it('decides by all calls of a response', async () => {

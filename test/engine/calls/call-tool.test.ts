@@ -53,7 +53,7 @@ describeEachDatabase('one call', (kind) => {
       ...{ now: Date.now, newId: () => 'x', approvalTimeoutMs: null, changed: nothing, mcp: new McpConnections() },
       mcpLists: storedLists(database.knex),
       execution: () => null,
-      ...{ exportDir: '', buckets: null, stepsKeepOutcomes: () => false, readSecrets: async () => [] },
+      ...{ exportDir: '', buckets: null, stepsKeepOutcomes: () => false, readSecrets: async () => [], logStep: null },
       crashLimit: 5,
       prices: { priceOf: () => null },
       environments: null,

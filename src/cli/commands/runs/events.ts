@@ -34,12 +34,14 @@ export const eventsCommand = (): Command =>
       const { streamEvents, streamRun } = client;
       const stream = asked.deltas ? streamRun : streamEvents;
       const server = new ServerReturn(asked.retryFor);
-      for await (const one of asked.follow || asked.deltas ? followRun(stream, run, server) : recorded(client, run)) {
+      for await (const one of asked.follow || asked.deltas
+        ? followRun(stream, run, server)
+        : recordedEvents(client, run)) {
         print(asked.json ? jsonText(one) : 'seq' in one ? lineOf(one) : lineOfDelta(one));
       }
     });
 
-const recorded = (client: Client, run: string): AsyncGenerator<RunEvent, void> =>
+export const recordedEvents = (client: Client, run: string): AsyncGenerator<RunEvent, void> =>
   itemsOf((cursor) => client.listEvents(run, { limit: PAGE_LIMIT, cursor }));
 
 const lineOf = ({ seq, at, kind, data }: RunEvent): string =>

@@ -241,6 +241,7 @@ export const engineSettings = (settings: Settings) => ({
   exportBuckets: settings.exportBuckets,
   objectStore: { endpoint: settings.objectStoreUrl, region: settings.objectStoreRegion },
   recordTo: settings.recordTo,
+  logSteps: settings.logSteps,
   signingKeyFile: settings.signingKeyFile,
   checkpoints: settings.checkpoints,
 });
