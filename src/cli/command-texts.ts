@@ -230,9 +230,7 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
     about: 'Prints a run as steps: what the model said and asked for, and what came of it.',
   },
   steps: {
-    about:
-      'Prints [one line of JSON for each step](operate/step-lines.md) of a run: its number, what the model asked for, ' +
-      'the reward so far, time and tokens.',
+    about: 'Prints a run as [lines of JSON, one for each step](operate/step-lines.md), with reward, time and tokens.',
   },
   reward: {
     about: 'Says what a run was [worth](data/trajectories.md#rewards), also after it is over.',
