@@ -1,5 +1,6 @@
 import type { StepNote } from '../../src/core/agents/scaffold-step.js';
 import type { AgentEnvironment } from '../../src/core/containers/environment.js';
+import type { WorkspaceChanges } from '../../src/core/containers/workspace-changes.js';
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import type { Settlement, WaitDecision } from '../../src/core/interruptions/settlement.js';
 import { type AllowedElsewhere, begunElsewhereText } from '../../src/core/interruptions/standing.js';
@@ -19,7 +20,7 @@ import {
   saveSettlement,
   settleCall,
 } from '../../src/storage/runs/calls.js';
-import { environmentOfCall } from '../containers/run-environment.js';
+import { type WatchedEnvironment, watchedEnvironment } from '../containers/watched-environment.js';
 import type { StepContext } from '../context.js';
 import { transact, withDatabaseRetry } from '../database-retry.js';
 import { type FoundMemory, memoryOfCall } from '../memory/call-memory.js';
@@ -61,6 +62,8 @@ export interface ToolCall {
 }
 
 export type ToolResult = ToolEnd & {
+  /** What the call changed of the files of its environment; absent: no one looked. */
+  readonly workspace?: WorkspaceChanges;
   /** What the call made of the context of the run; absent: nothing. */
   readonly context?: ContextNote;
 };
@@ -128,7 +131,9 @@ export async function callTool(
   const stop = new AbortController();
   const origin = record?.originRunId ?? intent.runId;
   const notes = new CallNotes(spec, call, ctx.now);
-  const context = contextOf(ctx, call, notes, origin, AbortSignal.any([signal, stop.signal]));
+  const within = AbortSignal.any([signal, stop.signal]);
+  const { environment, changes } = environmentOf(ctx, call, origin, within);
+  const context = contextOf(call, notes, origin, within, environment);
   const found = verdict === 'unknown' ? await lookedFor(ctx, call, context) : null;
   if (found?.type === 'settled') return found;
   const held = (await askedAgain(ctx, call, record, goesOn)) ?? found;
@@ -141,6 +146,7 @@ export async function callTool(
       goesOn,
       place: place?.place ?? null,
       context,
+      changes,
       notes,
       stop,
       signal,
@@ -156,6 +162,8 @@ interface Beginning {
   readonly goesOn: Continuation | null;
   readonly place: BodyPlace | null;
   readonly context: ToolContext;
+  /** Looks at what the call changed of its files; null: no one asked for that, or it used no environment. */
+  readonly changes: WatchedEnvironment['changes'];
   readonly notes: CallNotes;
   readonly stop: AbortController;
   readonly signal: AbortSignal;
@@ -179,7 +187,9 @@ async function begin(ctx: StepContext, call: ToolCall, beginning: Beginning): Pr
   const body = place === null ? bodyAfterWait(call, settlement) : (inside: ToolContext) => place.run(input, inside);
   const began = performance.now();
   const ended = await runBody(spec, body, context, stop, signal);
-  const result = await conclude(ctx, call, record, ended, notes, { ...context, signal });
+  const workspace = typeof ended === 'object' ? await beginning.changes() : null;
+  const concluded = await conclude(ctx, call, record, ended, notes, { ...context, signal });
+  const result = workspace === null ? concluded : { ...concluded, workspace };
   const outcome = result.type === 'settled' ? result.outcome.type : result.type;
   ctx.metrics.executed(spec.name, outcome, (performance.now() - began) / 1000);
   return result;
@@ -306,11 +316,11 @@ async function lookedFor(ctx: StepContext, call: ToolCall, context: ToolContext)
 
 /** `origin`: the run that began the call, by whose id the call is known to the world. */
 const contextOf = (
-  ctx: StepContext,
   call: ToolCall,
   notes: CallNotes,
   origin: string,
   signal: AbortSignal,
+  environment: ToolContext['environment'],
 ): ToolContext => ({
   runId: call.intent.runId,
   callId: call.intent.callId,
@@ -324,20 +334,16 @@ const contextOf = (
   memory: memoryOfCall(ctx, call, `${origin}:${call.intent.callId}`, notes.note),
   random: seededRandom(`${origin}:${call.intent.callId}`),
   require: call.require,
-  environment: environmentOf(ctx, call, origin, signal),
+  environment,
 });
 
 /** An approval to run it again makes its commands other ones than those of which no one knows the end. */
-function environmentOf(
-  ctx: StepContext,
-  call: ToolCall,
-  origin: string,
-  signal: AbortSignal,
-): ToolContext['environment'] {
+function environmentOf(ctx: StepContext, call: ToolCall, origin: string, signal: AbortSignal): WatchedEnvironment {
   const { runId, tenant, callId } = call.intent;
-  if (call.environment === null) return noEnvironment(`The agent ${call.agent}`);
+  if (call.environment === null)
+    return { environment: noEnvironment(`The agent ${call.agent}`), changes: () => Promise.resolve(null) };
   const key = executionKey(`${origin}:${callId}`, call.repeatApprovedBy);
-  return environmentOfCall(ctx, { runId, tenant, ...call.environment }, key, signal);
+  return watchedEnvironment(ctx, { runId, tenant, ...call.environment }, key, signal);
 }
 
 /** Asks a tool whether a call of it happened. */

@@ -9,7 +9,7 @@ import { unlessAborted } from '../../src/models/providers/abort.js';
 import { type Halt, haltOf } from '../calls/call-model.js';
 import type { StepContext } from '../context.js';
 import type { EnvironmentOwner } from './open-environment.js';
-import { environmentOfCall } from './run-environment.js';
+import { watchedEnvironment } from './watched-environment.js';
 
 /** As long as the longest call of a tool. */
 const LONGEST_MS = 3_600_000;
@@ -32,9 +32,11 @@ export async function prepareEnvironment(
   const late = AbortSignal.timeout(LONGEST_MS);
   const within = AbortSignal.any([signal, late]);
   try {
-    const environment = environmentOfCall(ctx, owner, `${owner.runId}:environment:prepare`, within);
+    const { environment, changes } = watchedEnvironment(ctx, owner, `${owner.runId}:environment:prepare`, within);
     await putFiles(environment, environment.workdir, files);
     await unlessAborted(Promise.resolve(scaffold?.initialize?.(environment)), within);
+    // What the first call changes is what is different from now on.
+    await changes();
     return { type: 'prepared' };
   } catch (error) {
     if (signal.aborted) return haltOf(signal);

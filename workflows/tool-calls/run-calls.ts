@@ -4,6 +4,7 @@ import { elsewhereText } from '../../src/core/interruptions/standing.js';
 import { type CallWait, memoDigest, waitText } from '../../src/core/interruptions/wait.js';
 import { digestOf } from '../../src/core/json.js';
 import type { CallOutcome } from '../../src/core/log/call-outcome.js';
+import type { EventData } from '../../src/core/log/event.js';
 import { textOfOutcome } from '../../src/core/plans/node-result.js';
 import type { Wait } from '../../src/core/runs/ending.js';
 import type { ContextChange } from '../../src/core/runs/run-context.js';
@@ -144,7 +145,8 @@ async function runTool(scope: SegmentContext, authorized: AuthorizedCall, starte
     if (result.type === 'superseded') throw new DBOSWorkflowConflictError(DBOS.workflowID ?? scope.run.id);
     const end = withGiven(result, shaped(scope, authorized, await afterOutputGuardrails(scope, authorized, result)));
     const context = scope.context.take();
-    return context === null ? end : { ...end, context };
+    const { workspace } = result;
+    return { ...end, ...(workspace && { workspace }), ...(context !== null && { context }) };
   };
   const ended = await durableStep(scope, step, execute);
   applyContext(scope, ended);
@@ -219,10 +221,8 @@ function logEnded(scope: SegmentContext): void {
     const { callId } = authorized;
     const tool = authorized.wrapped.spec.name;
     if (result.type === 'settled' || result.type === 'tripped') {
-      const note = result.type === 'settled' && result.note ? { step: result.note } : {};
-      const replaced = { ...(result.given === undefined ? {} : { given: result.given }), ...contextIn(result) };
-      const data = { callId, tool, outcome: result.outcome, ...note, ...replaced };
-      addOutcome(scope, data, { step: stepName(authorized), from: startedKey });
+      const data = { callId, tool, outcome: result.outcome };
+      addOutcome(scope, { ...data, ...besideOutcome(result) }, { step: stepName(authorized), from: startedKey });
     }
     applyState(scope, result, tool);
     applyMemory(scope, result, authorized.wrapped.spec);
@@ -253,6 +253,16 @@ function logEnded(scope: SegmentContext): void {
     }
   }
 }
+
+/** What the log says of a call beside its outcome. */
+const besideOutcome = (
+  result: Extract<Result, { type: 'settled' | 'tripped' }>,
+): Partial<EventData<'call.finished'>> => ({
+  ...(result.type === 'settled' && 'note' in result && result.note ? { step: result.note } : {}),
+  ...('workspace' in result && result.workspace ? { workspace: result.workspace } : {}),
+  ...('given' in result && result.given !== undefined ? { given: result.given } : {}),
+  ...contextIn(result),
+});
 
 /** The context that a call has left, as the log has it. */
 const contextIn = (result: Result): { readonly context?: ContextChange } =>

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { digestOf, plainText } from '../json.js';
 import { EGRESS_RULE } from './egress.js';
+import { fileChanges } from './workspace-changes.js';
 
 /** Where secrets are: in memory, as files of their names. */
 export const SECRETS_DIR = '/run/secrets';
@@ -136,6 +137,8 @@ export const environmentSpec = z
     security: securityConfig.prefault({}),
     /** Copies of its files that are kept when the run pauses and when it is over, for forks and retries; null: none. */
     snapshots: snapshots.nullable().default(null),
+    /** Has the log say for each call which files of the workspace changed; absent: it does not. */
+    fileChanges: fileChanges.exactOptional(),
     /** Whether it starts although the engine cannot enforce something of the above. */
     bestEffort: z.boolean().default(false),
   })

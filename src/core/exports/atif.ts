@@ -3,7 +3,7 @@
  * other object of the format is closed.
  */
 import { type AgentPrompt, toolNamed } from '../agents/agent-prompt.js';
-import type { JsonObject, JsonValue } from '../json.js';
+import { asJson, type JsonObject, type JsonValue } from '../json.js';
 import { type ChatTool, chatTools } from './chat-row.js';
 import {
   type AssistantMessage,
@@ -232,6 +232,7 @@ function observed(family: Family, call: ConversationCall, result: ToolMessage | 
     ...(outcome?.type === 'refused' ? { refused: outcome.why } : {}),
     ...(outcome?.type === 'error' ? { error: outcome.code } : {}),
     ...(handoff === null ? {} : { handoff }),
+    ...(result?.workspace === undefined ? {} : { workspace: asJson(result.workspace) }),
     ...(call.childRunId === null ? {} : { child_run_id: call.childRunId }),
   };
   return [

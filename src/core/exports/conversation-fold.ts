@@ -229,11 +229,12 @@ class Fold {
   }
 
   #finished({ seq, at }: ToldEvent, data: EventData<'call.finished'>): void {
-    const { callId, tool, outcome } = data;
+    const { callId, tool, outcome, workspace } = data;
     const loop = this.#ownerOf(data);
     loop?.started.delete(callId);
     loop?.answer({
       ...{ role: 'tool', callId, tool, text: readText(outcome), outcome, handoff: null },
+      ...(workspace && { workspace }),
       ...{ seq, at, copied: this.#isCopy(seq) },
     });
   }

@@ -2,6 +2,7 @@
  * What was said in a run, by whom, and what came of it: the form between a log and the formats in which trajectories are
  * exported. A run has one loop of its own, and one for each agent that worked behind a tool (`asTool()`).
  */
+import type { WorkspaceChanges } from '../containers/workspace-changes.js';
 import type { ContentPart } from '../content-part.js';
 import type { JsonObject, JsonValue } from '../json.js';
 import type { CallOutcome } from '../log/call-outcome.js';
@@ -65,6 +66,8 @@ export interface ToolMessage extends Origin {
   /** What the model read. */
   readonly text: string;
   readonly outcome: CallOutcome | null;
+  /** What it changed of the files of its environment; absent: no one looked. */
+  readonly workspace?: WorkspaceChanges;
   /** The agent that took over, if the call was a handoff. */
   readonly handoff: string | null;
 }

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { scaffoldName, stepNote } from '../agents/scaffold-step.js';
 import { startedChild } from '../agents/sub-agent.js';
 import { answerCost, type Charge } from '../budgets/charge.js';
+import { workspaceChanges } from '../containers/workspace-changes.js';
 import { always, argumentEdit, interruptionReason } from '../interruptions/interruption.js';
 import { waitSpec } from '../interruptions/wait.js';
 import { jsonObject, jsonValue } from '../json.js';
@@ -232,6 +233,11 @@ const DATA = {
       .exactOptional()
       .describe(
         'The [context](agents/context.md) of the run after the call, only if it changed. The highest `version` counts.',
+      ),
+    workspace: workspaceChanges
+      .exactOptional()
+      .describe(
+        'Only if the environment asks for [file changes](containers/file-changes.md): `{cwd, files, more, complete}`.',
       ),
     given: z
       .string()

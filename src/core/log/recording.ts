@@ -1,5 +1,6 @@
 import type { StepNote } from '../agents/scaffold-step.js';
 import type { StartedChild } from '../agents/sub-agent.js';
+import type { WorkspaceChanges } from '../containers/workspace-changes.js';
 import { HoldfastError } from '../errors/errors.js';
 import type { JsonObject, JsonValue } from '../json.js';
 import type { ApprovedPlan } from '../runs/approved-plan.js';
@@ -24,6 +25,7 @@ export type RecordedCall =
       readonly type: 'settled';
       readonly outcome: CallOutcome;
       readonly note?: StepNote;
+      readonly workspace?: WorkspaceChanges;
       readonly given?: string;
       readonly context?: ContextNote;
     }
@@ -150,11 +152,11 @@ export function segmentsOf(events: readonly KeyedEvent[]): RecordedSegment[] {
 export const areWhole = (segments: readonly RecordedSegment[]): boolean =>
   segments.every(({ first }, index) => first === (segments[index - 1]?.segment ?? -1) + 1);
 
-function endOf({ outcome, step, given, context }: EventData<'call.finished'>): RecordedCall {
+function endOf({ outcome, step, given, context, workspace }: EventData<'call.finished'>): RecordedCall {
   const replaced = { ...(given === undefined ? {} : { given }), ...(context && { context }) };
   return outcome.type === 'error' && outcome.code === 'guardrail_tripped'
     ? { type: 'tripped', outcome, ...replaced }
-    : { type: 'settled', outcome, ...(step && { note: step }), ...replaced };
+    : { type: 'settled', outcome, ...(step && { note: step }), ...(workspace && { workspace }), ...replaced };
 }
 
 function segmentOf(segment: number, drafts: readonly EventDraft[]): RecordedSegment {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ChargeView } from '../budgets/charge.js';
 import { exitCodeAfter, type SeenEnvironment, shownEnvironment } from '../containers/step-environment.js';
+import { withChanges } from '../containers/workspace-changes.js';
 import { sha256 } from '../json.js';
 import type { CallOutcome } from '../log/call-outcome.js';
 import type { EventData, ToldEvent } from '../log/event.js';
@@ -162,12 +163,13 @@ export function stepFold(chargesOf: ChargesOfTurn, seen: SeenEnvironment | null)
     return owner;
   };
 
-  const finishCall = ({ callId, outcome, step }: EventData<'call.finished'>): Open | undefined => {
+  const finishCall = ({ callId, outcome, step, workspace }: EventData<'call.finished'>): Open | undefined => {
     const owner = ownerOf.get(callId) ?? open.at(-1);
     const call = owner?.step.action.calls.find((one) => one.callId === callId);
     files = withWritten(files, call, outcome);
+    if (workspace !== undefined) files = withChanges(files, workspace, FILES_MAX);
     exitCode = exitCodeAfter(exitCode, seen, outcome, step);
-    owner?.step.observation.push({ callId, outcome, ...(step && { step }) });
+    owner?.step.observation.push({ callId, outcome, ...(step && { step }), ...(workspace && { workspace }) });
     if (owner !== undefined && step != null && step.reward !== null)
       owner.step.reward = (owner.step.reward ?? 0) + step.reward;
     owner?.waiting.delete(callId);

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { stepNote } from '../agents/scaffold-step.js';
 import { usageParts } from '../budgets/price.js';
+import { workspaceChanges } from '../containers/workspace-changes.js';
 import { isObject, type JsonObject, jsonObject, jsonValue } from '../json.js';
 import { callOutcome } from '../log/call-outcome.js';
 import { capabilityCheck } from '../log/event.js';
@@ -30,7 +31,7 @@ const stepState = z
     files: z
       .array(z.object({ path: z.string(), digest: z.string() }))
       .describe(
-        'Files that calls of `write_file` have written so far, the last 100, with the SHA-256 of their content.',
+        'Files that calls have written so far, the last 100, with the SHA-256 of their content: those of `write_file`, and the [changed files](containers/file-changes.md) of an environment.',
       ),
     workingDirectory: z.string().nullable().describe('Null: the run has no environment.'),
     environmentNames: z.array(z.string()).describe('Names of environment variables, never their values.'),
@@ -65,6 +66,9 @@ export const trajectoryStep = z
         callId: z.string(),
         outcome: callOutcome,
         step: stepNote.exactOptional().describe('What the scaffold of the agent said of it.'),
+        workspace: workspaceChanges
+          .exactOptional()
+          .describe('What it changed of the files, if the [environment](containers/file-changes.md) asks for that.'),
       }),
     ),
     reward: z
