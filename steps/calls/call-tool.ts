@@ -133,7 +133,7 @@ export async function callTool(
   const notes = new CallNotes(spec, call, ctx.now);
   const within = AbortSignal.any([signal, stop.signal]);
   const { environment, changes } = environmentOf(ctx, call, origin, within);
-  const context = contextOf(call, notes, origin, within, environment);
+  const context = contextOf(ctx, call, notes, origin, within, environment);
   const found = verdict === 'unknown' ? await lookedFor(ctx, call, context) : null;
   if (found?.type === 'settled') return found;
   const held = (await askedAgain(ctx, call, record, goesOn)) ?? found;
@@ -316,6 +316,7 @@ async function lookedFor(ctx: StepContext, call: ToolCall, context: ToolContext)
 
 /** `origin`: the run that began the call, by whose id the call is known to the world. */
 const contextOf = (
+  ctx: StepContext,
   call: ToolCall,
   notes: CallNotes,
   origin: string,

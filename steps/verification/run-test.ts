@@ -1,6 +1,7 @@
 import { posix } from 'node:path';
 import type { JudgedPlace } from '../../src/core/containers/environment.js';
 import { HoldfastError } from '../../src/core/errors/errors.js';
+import { comparedOutput } from '../../src/core/tasks/expected-output.js';
 import { shareOf } from '../../src/core/tasks/reward.js';
 import { bytesOf, type TaskFiles } from '../../src/core/tasks/task-file.js';
 import type { CommandEnd, TestEnd } from '../../src/core/tasks/task-reward.js';
@@ -48,16 +49,30 @@ export async function runTest(
   verification: TaskVerification,
   test: TaskVerification['tests'][number],
   bounds: JudgeBounds,
+  expectedOutputs: readonly string[] | null,
 ): Promise<Timed<TestEnd>> {
   const { name, weight, rewardFiles } = test;
+  const expected = test.prints === undefined ? undefined : expectedOutputs?.[test.prints];
+  // What is compared is read whole, and more than what is kept.
+  const outputBytes = Math.max(bounds.outputBytes, expected === undefined ? 0 : Buffer.byteLength(expected) * 2 + 4096);
   if (bounds.leftMs <= 0) return { end: { ...NOT_RUN, name, weight, share: 0 }, tookMs: 0 };
   const files = { ...verification.files, ...test.files };
   const suite = plannedSuite(test, files, environment.workdir);
   const place = placeOf(files, rewardFiles, suite);
   const argv = suite?.argv ?? test.command ?? [];
-  const { end, tookMs } = await judged(environment, argv, test.timeoutSeconds, bounds, place);
+  const { end, tookMs } = await judged(environment, argv, test.timeoutSeconds, { ...bounds, outputBytes }, place);
   const said = end === BLOCKED || end.timedOut ? { share: 0 } : await shareOfTest(environment, end, test, suite);
-  return { end: { ...end, name, weight, ...said }, tookMs };
+  if (expected === undefined) return { end: { ...end, name, weight, ...said }, tookMs };
+  const compared = said.share < 1 ? said : comparedOutput(end, expected);
+  return { end: { ...shortened(end, bounds.outputBytes), name, weight, ...compared }, tookMs };
+}
+
+/** Keeps of the streams of a command what is kept of any. */
+function shortened(end: CommandEnd, most: number): CommandEnd {
+  const cut = (text: string): string => Buffer.from(text).subarray(0, most).toString('utf8');
+  const [stdout, stderr] = [cut(end.stdout), cut(end.stderr)];
+  const omitted = Buffer.byteLength(end.stdout + end.stderr) - Buffer.byteLength(stdout + stderr);
+  return { ...end, stdout, stderr, omittedBytes: end.omittedBytes + Math.max(0, omitted) };
 }
 
 /** Runs what judges the cleanliness of the work, with the files of all tests written again. */

@@ -1,5 +1,6 @@
 import type { JsonValue } from '../../src/core/json.js';
 import type { Ending } from '../../src/core/runs/ending.js';
+import type { ProcessRules, RuleEnd } from '../../src/core/tasks/process-rules.js';
 import type { RunTask } from '../../src/core/tasks/resolve-task.js';
 import {
   type CommandEnd,
@@ -11,6 +12,7 @@ import {
 import { saidByRun } from '../../steps/exports/said-by-run.js';
 import { askReward } from '../../steps/verification/ask-reward.js';
 import { isLookedAt, type Looked, lookAtFiles } from '../../steps/verification/look-at-files.js';
+import { lookAtProcess } from '../../steps/verification/look-at-process.js';
 import { runCompile, runLint, runTest, type Timed } from '../../steps/verification/run-test.js';
 import { inVerificationContainer } from '../../steps/verification/verification-container.js';
 import type { JudgedEnvironment } from '../../steps/verification/verification-environment.js';
@@ -73,10 +75,15 @@ async function verify(one: Verification, answer: JsonValue): Promise<TaskVerifie
   const { resolved, definitionHash, id, weights } = one.task;
   const { verification, estimatedSteps } = resolved;
   const { findings, unseen } = isLookedAt(resolved) ? await one.look(answer) : SEEN;
+  const process = resolved.process === undefined ? null : await one.process(resolved.process);
   const compile = await one.compile();
   const tests: TestEnd[] = [];
   for (const [index, test] of verification.tests.entries())
-    tests.push(await one.timed(`test:${index}`, (environment) => runTest(environment, verification, test, one.bounds)));
+    tests.push(
+      await one.timed(`test:${index}`, (environment) =>
+        runTest(environment, verification, test, one.bounds, resolved.expectedOutputs),
+      ),
+    );
   const lint = await one.lint();
   const evidence = {
     tests,
@@ -84,6 +91,7 @@ async function verify(one: Verification, answer: JsonValue): Promise<TaskVerifie
     lint,
     findings: [...findings],
     ...(unseen.length > 0 && { unseen: [...unseen] }),
+    ...(process !== null && { process: [...process] }),
     steps: one.steps,
     estimatedSteps,
   };
@@ -146,6 +154,15 @@ class Verification {
       yield* saidByRun(ctx, run.id);
     };
     return this.step('look', ({ entries }) => lookAtFiles({ entries, said }, this.task.resolved, this.#signal));
+  }
+
+  /** Judges how the agent worked. What it did must be in the log before. */
+  async process(rules: ProcessRules): Promise<readonly RuleEnd[]> {
+    const { ctx, run, log } = this.#scope;
+    return durableStep(this.#scope, 'verify:process', async () => {
+      await log.flush();
+      return lookAtProcess(ctx, run.id, rules);
+    });
   }
 
   async timed<T>(name: string, work: (environment: JudgedEnvironment) => Promise<Timed<T>>): Promise<T> {

@@ -196,6 +196,7 @@ function notesOn(task: ResolvedTask, definition: TaskDefinition, imported: boole
     ['expectedOutputs', task.expectedOutputs !== null],
     ['rewardWeights', task.rewardWeights !== null],
     ['scaffold', task.scaffold !== null],
+    ['process', task.process !== undefined],
     ['verification.compile', verification.compile !== null],
     ['verification.lint', verification.lint !== null],
     ['antiHardcoding.scanForExpectedOutputs', antiHardcoding.scanForExpectedOutputs && task.expectedOutputs !== null],

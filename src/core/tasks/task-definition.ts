@@ -3,6 +3,7 @@ import { environmentSpec } from '../containers/environment-spec.js';
 import { HoldfastError } from '../errors/errors.js';
 import { fieldErrorsOf } from '../field-errors.js';
 import { canonical, digestOf, jsonObject } from '../json.js';
+import { processRules } from './process-rules.js';
 import { clashes, pathProblem, taskFiles, taskText } from './task-file.js';
 import { placeholderName, randomizedInput, taskParameter } from './task-parameter.js';
 import { placeholderProblems } from './task-texts.js';
@@ -86,6 +87,8 @@ export const keptDefinition = z
       .refine(({ min, max }) => min <= max, { path: ['min'], error: 'is more than max' })
       .nullable()
       .default(null),
+    /** How the agent has to work; absent: as it likes. */
+    process: processRules.exactOptional(),
     parameters: z.record(placeholderName, taskParameter).default({}),
     /** The reference. No agent sees it. */
     solution: solution.nullable().default(null),
@@ -108,6 +111,12 @@ export const keptDefinition = z
       for (const path of clashes([...Object.keys(task.initialFiles), ...visible]))
         refuse(['initialFiles', path], 'is a file, and a directory of the tests, which are not hidden');
     }
+    for (const [index, { prints }] of task.verification.tests.entries())
+      if (prints !== undefined && task.expectedOutputs?.[prints] === undefined)
+        refuse(
+          ['verification', 'tests', index, 'prints'],
+          'is the number of none of expectedOutputs, which begin with 0',
+        );
     for (const { path, message } of placeholderProblems(task)) refuse(path, message);
   });
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { plainText } from '../json.js';
 import { BROKEN, type Judgement } from '../trajectories/trajectory-result.js';
+import { ruleEnd } from './process-rules.js';
 
 /** What verification found, and what that is worth. docs/tasks/rewards.md has the formulas in words. */
 
@@ -59,6 +60,10 @@ export const evidence = z.object({
     .array(z.string())
     .exactOptional()
     .describe('What was not looked through for canaries and expected outputs: without it nothing is a success.'),
+  process: z
+    .array(ruleEnd)
+    .exactOptional()
+    .describe('How the [rules for the process](tasks/process.md) were kept, if the task has some.'),
   steps: z.int().describe('Answers of models that it took.'),
   estimatedSteps: z.object({ min: z.int(), max: z.int() }).nullable(),
 });
@@ -99,7 +104,7 @@ const few = (value: number): number => Math.round(value * 1e6) / 1e6;
 const percent = (value: number): string => `${few(value * 100)} %`;
 
 /**
- * Judges evidence. Where no test passed even in part, or something is hard-coded, the reward is 0: what compiles and is clean without
+ * Judges evidence. Where no test passed even in part, something is hard-coded or a rule for the process is broken, the reward is 0: what compiles and is clean without
  * doing its job is worth nothing.
  */
 export function verdictOf(found: Evidence, weights: SignalWeights): Verdict {
@@ -111,7 +116,7 @@ export function verdictOf(found: Evidence, weights: SignalWeights): Verdict {
     const { value, why } = measured[name];
     return { name, value, weight: value === null || total === 0 ? 0 : few((weights[name] ?? 0) / total), why };
   });
-  const isHonest = found.findings.length === 0 && found.broken === undefined;
+  const isHonest = found.findings.length === 0 && found.broken === undefined && brokenIn(found).length === 0;
   const passed = allPass && isHonest && unseenIn(found).length === 0;
   const didSomething = found.tests.some(({ share }) => share > 0) && isHonest;
   const sum = SIGNALS.reduce((all, name) => all + (measured[name].value ?? 0) * (weights[name] ?? 0), 0);
@@ -163,7 +168,16 @@ const said = (findings: readonly Finding[]): string =>
     .map(({ text }) => text)
     .join('; ');
 
+/** Rules for the process that were broken. */
+const brokenIn = ({ process }: Evidence) => (process ?? []).filter(({ kept }) => !kept);
+
 const unseenIn = ({ unseen }: Evidence): readonly string[] => unseen ?? [];
+
+const brokenRules = (found: Evidence): string =>
+  brokenIn(found)
+    .slice(0, NAMED_FINDINGS)
+    .map(({ rule, why }) => `${rule} (${why})`)
+    .join('; ');
 
 function missingIn(found: Evidence): string {
   const { tests, findings, broken } = found;
@@ -176,6 +190,7 @@ function missingIn(found: Evidence): string {
   const more = failed.length > NAMED_TESTS ? ` and ${failed.length - NAMED_TESTS} more` : '';
   return [
     ...(findings.length === 0 ? [] : [`Hard-coded: ${said(findings)}.`]),
+    ...(brokenIn(found).length === 0 ? [] : [`Rules of the process: ${brokenRules(found)}.`]),
     ...(unseen.length === 0 ? [] : [`Not looked through: ${unseen.slice(0, NAMED_FINDINGS).join('; ')}.`]),
     ...(failed.length === 0
       ? []
@@ -219,6 +234,7 @@ export function judgementOf({
     ...measured,
     ...(found.findings.length > 0 ? [['honesty', 0] as const] : []),
     ...(unseenIn(found).length > 0 ? [['looked_through', 0] as const] : []),
+    ...brokenIn(found).map(({ rule }) => [`process:${rule}`.slice(0, 200), 0] as const),
     ...failed,
   ].slice(0, SIGNALS_MOST);
   return {

@@ -63,6 +63,8 @@ const taskTest = z.strictObject({
     .exactOptional(),
   /** How many tests the runner must find. */
   tests: z.int().min(1).max(1_000_000).exactOptional(),
+  /** Which of `expectedOutputs` the standard output of the command has to be, from 0. White space at ends of lines does not count. */
+  prints: z.int().min(0).max(99).exactOptional(),
   timeoutSeconds: z.int().min(1).max(LONGEST_TIMEOUT_SECONDS).default(60),
   weight: z.number().positive().max(1000).default(1),
   /** Of this test, beside those that all have. */
@@ -106,8 +108,10 @@ export const taskVerification = z
 export type TaskVerification = z.output<typeof taskVerification>;
 
 /** What does not go together in a test. */
-function runnerProblems({ command, runner, suite, tests, rewardFiles }: z.output<typeof taskTest>) {
+function runnerProblems({ command, runner, suite, tests, rewardFiles, prints }: z.output<typeof taskTest>) {
   const problems: (readonly [string, string])[] = [];
+  if (prints !== undefined && (runner !== undefined || rewardFiles.length > 0))
+    problems.push(['prints', 'has no place beside a runner or reward files']);
   if (isSuite(runner)) {
     if (suite === undefined) problems.push(['suite', `names the files that ${runner} runs`]);
     if (command !== undefined)

@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest';
+import { comparedOutput } from '../../../src/core/tasks/expected-output.js';
+import { commandsIn, isLike, judgeProcess, processRules } from '../../../src/core/tasks/process-rules.js';
+import { parseTask, taskHashOf } from '../../../src/core/tasks/task-definition.js';
+import { DEFAULT_WEIGHTS, judgementOf, verdictOf } from '../../../src/core/tasks/task-reward.js';
+import { aTask } from './a-task.js';
+
+describe('rules for the process', () => {
+  it('read the commands of a line, with what is before a program left out', () => {
+    expect(commandsIn('cd a && FOO=1 sudo git   push | tee x; echo "a"\nls')).toEqual([
+      ...['cd a', 'git push', 'tee x', 'echo "a"', 'ls'],
+    ]);
+    expect(commandsIn("bash -lc 'pytest -q && git push'")).toEqual(['pytest -q', 'git push']);
+  });
+
+  it('are like a command by its words, and by stars', () => {
+    expect(['git push', 'git push -f', 'git pushx', 'git pull'].map((one) => isLike(one, 'git push'))).toEqual([
+      ...[true, true, false, false],
+    ]);
+    expect(isLike('rm -r -f /', 'rm * /')).toBe(true);
+    expect(isLike('a'.repeat(1000), `${'*a'.repeat(200)}b`)).toBe(false);
+  });
+
+  it('name each rule, and a broken one leaves no reward', () => {
+    const rules = processRules.parse({
+      requiredCommands: ['pytest'],
+      forbiddenCommands: ['git push'],
+      mostSteps: 3,
+      mostSeconds: 60,
+    });
+    const ends = judgeProcess(rules, { steps: 4, seconds: 60, matched: new Map([['pytest', 'pytest -q']]) });
+    expect(ends.map(({ rule, kept }) => [rule, kept])).toEqual([
+      ['requiredCommands: pytest', true],
+      ['forbiddenCommands: git push', true],
+      ['mostSteps', false],
+      ['mostSeconds', true],
+    ]);
+    const end = { exitCode: 0, timedOut: false, outOfMemory: false, stdout: '', stderr: '', omittedBytes: 0 };
+    const tests = [{ ...end, name: 'adds', weight: 1, share: 1 }];
+    const found = { tests, compile: null, lint: null, findings: [], steps: 4, estimatedSteps: null };
+    expect(verdictOf(found, DEFAULT_WEIGHTS)).toMatchObject({ passed: true, reward: 1 });
+    const evidence = { ...found, process: [...ends] };
+    const verdict = verdictOf(evidence, DEFAULT_WEIGHTS);
+    expect(verdict).toMatchObject({
+      passed: false,
+      reward: 0,
+      reason: 'Rules of the process: mostSteps (4 steps, of 3 at most).',
+    });
+    expect(judgementOf({ evidence, verdict, given: null }).signals).toMatchObject({ 'process:mostSteps': 0 });
+  });
+
+  it('are a part of a definition, whose hash is the same without them', () => {
+    const without = parseTask(aTask());
+    expect('process' in without).toBe(false);
+    expect(taskHashOf(parseTask(aTask({ process: { mostSteps: 3 } })))).not.toBe(taskHashOf(without));
+    expect(() => parseTask(aTask({ process: { leastSteps: 3, mostSteps: 2 } }))).toThrow('is more than mostSteps');
+    const test = { name: 'prints', command: './sum', prints: 1 };
+    expect(() => parseTask(aTask({ expectedOutputs: ['4'], verification: { tests: [test] } }))).toThrow('/prints');
+  });
+});
+
+describe('expected outputs', () => {
+  const compared = (stdout: string, expected: string, omittedBytes = 0) =>
+    comparedOutput({ stdout, omittedBytes }, expected);
+  it('are compared line by line', () => {
+    expect(compared('a  \nb\n\n', 'a\nb')).toEqual({ share: 1 });
+    expect(compared('a\nc', 'a\nb\n')).toEqual({ share: 0, why: 'line 2 is "c" where "b" is expected' });
+    expect(compared('a', 'a\nb')).toEqual({ share: 0, why: 'line 2 is nothing where "b" is expected' });
+    expect(compared('a', 'a', 5)).toEqual({ share: 0, why: 'it printed more than is expected' });
+  });
+});
