@@ -20,7 +20,7 @@ import {
   saveSettlement,
   settleCall,
 } from '../../src/storage/runs/calls.js';
-import { type WatchedEnvironment, watchedEnvironment } from '../containers/watched-environment.js';
+import { unwatched, type WatchedEnvironment, watchedEnvironment } from '../containers/watched-environment.js';
 import type { StepContext } from '../context.js';
 import { transact, withDatabaseRetry } from '../database-retry.js';
 import { type FoundMemory, memoryOfCall } from '../memory/call-memory.js';
@@ -162,7 +162,6 @@ interface Beginning {
   readonly goesOn: Continuation | null;
   readonly place: BodyPlace | null;
   readonly context: ToolContext;
-  /** Looks at what the call changed of its files; null: no one asked for that, or it used no environment. */
   readonly changes: WatchedEnvironment['changes'];
   readonly notes: CallNotes;
   readonly stop: AbortController;
@@ -341,8 +340,7 @@ const contextOf = (
 /** An approval to run it again makes its commands other ones than those of which no one knows the end. */
 function environmentOf(ctx: StepContext, call: ToolCall, origin: string, signal: AbortSignal): WatchedEnvironment {
   const { runId, tenant, callId } = call.intent;
-  if (call.environment === null)
-    return { environment: noEnvironment(`The agent ${call.agent}`), changes: () => Promise.resolve(null) };
+  if (call.environment === null) return unwatched(noEnvironment(`The agent ${call.agent}`));
   const key = executionKey(`${origin}:${callId}`, call.repeatApprovedBy);
   return watchedEnvironment(ctx, { runId, tenant, ...call.environment }, key, signal);
 }

@@ -11,6 +11,12 @@ export interface WatchedEnvironment {
   readonly changes: () => Promise<WorkspaceChanges | null>;
 }
 
+/** An environment whose files no one looks at. */
+export const unwatched = (environment: ToolEnvironment): WatchedEnvironment => ({
+  environment,
+  changes: () => Promise.resolve(null),
+});
+
 /**
  * Gives a call its environment. Where the environment asks for file changes, its first use leaves a list of the files, and
  * `changes` compares with the list of the call before. Executed again, after a crash, each look gives what it gave the first time.
@@ -22,8 +28,7 @@ export function watchedEnvironment(
   signal: AbortSignal,
 ): WatchedEnvironment {
   const { workdir, fileChanges } = owner.spec;
-  if (fileChanges === undefined)
-    return { environment: environmentOfCall(ctx, owner, callKey, signal), changes: () => Promise.resolve(null) };
+  if (fileChanges === undefined) return unwatched(environmentOfCall(ctx, owner, callKey, signal));
   const onUnknown = owner.onUnknown ?? 'ask';
   let opening: Promise<Opened> | null = null;
   let begun: Promise<Opened> | null = null;

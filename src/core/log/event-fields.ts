@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { workspaceChanges } from '../containers/workspace-changes.js';
+import { contextChange } from '../runs/run-context.js';
 
 /** Digests of what a provider is sent beside instructions and items; a part that says nothing is left out. */
 export const requestTerms = z.object({
@@ -13,3 +15,15 @@ export const keptState = z
   .string()
   .exactOptional()
   .describe('SHA-256 of the stored state that the next segment resumes from. Absent in logs of older builds.');
+
+/** What a segment ends with of the context of its run. */
+export const endContext = contextChange
+  .exactOptional()
+  .describe('The [context](agents/context.md) of the run at the end of the segment, only if the segment changed it.');
+
+/** What a call changed of the files of its environment. */
+export const changedFiles = workspaceChanges
+  .exactOptional()
+  .describe(
+    'Only if the environment asks for [file changes](containers/file-changes.md): `{cwd, files, more, complete}`.',
+  );

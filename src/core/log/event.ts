@@ -6,7 +6,6 @@ import { z } from 'zod';
 import { scaffoldName, stepNote } from '../agents/scaffold-step.js';
 import { startedChild } from '../agents/sub-agent.js';
 import { answerCost, type Charge } from '../budgets/charge.js';
-import { workspaceChanges } from '../containers/workspace-changes.js';
 import { always, argumentEdit, interruptionReason } from '../interruptions/interruption.js';
 import { waitSpec } from '../interruptions/wait.js';
 import { jsonObject, jsonValue } from '../json.js';
@@ -17,7 +16,7 @@ import { contextChange } from '../runs/run-context.js';
 import { taskVerified } from '../tasks/task-reward.js';
 import { trustLabel } from '../tools/tool-memory.js';
 import { CALL_EFFECTS, callOutcome } from './call-outcome.js';
-import { keptState, requestTerms } from './event-fields.js';
+import { changedFiles, endContext, keptState, requestTerms } from './event-fields.js';
 
 const turn = z.int().min(1);
 const callId = z.string();
@@ -31,10 +30,6 @@ export const capabilityCheck = z.object({
   reason: z.string(),
 });
 export type CapabilityCheck = z.infer<typeof capabilityCheck>;
-
-const endContext = contextChange
-  .exactOptional()
-  .describe('The [context](agents/context.md) of the run at the end of the segment, only if the segment changed it.');
 
 const DATA = {
   'run.created': z.object({
@@ -234,11 +229,7 @@ const DATA = {
       .describe(
         'The [context](agents/context.md) of the run after the call, only if it changed. The highest `version` counts.',
       ),
-    workspace: workspaceChanges
-      .exactOptional()
-      .describe(
-        'Only if the environment asks for [file changes](containers/file-changes.md): `{cwd, files, more, complete}`.',
-      ),
+    workspace: changedFiles,
     given: z
       .string()
       .exactOptional()
