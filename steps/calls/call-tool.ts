@@ -62,7 +62,6 @@ export interface ToolCall {
 }
 
 export type ToolResult = ToolEnd & {
-  /** What the call changed of the files of its environment; absent: no one looked. */
   readonly workspace?: WorkspaceChanges;
   /** What the call made of the context of the run; absent: nothing. */
   readonly context?: ContextNote;
