@@ -44,6 +44,7 @@ export const WALKS: readonly Walk[] = [
       { to: 'core/operations:RUN_OPERATIONS', via: 'args' },
       { to: 'engine:OPERATIONS', via: 'startRun' },
       { to: 'engine:startRun' },
+      { to: 'engine:startRunOf' },
       { to: 'engine:writeRun' },
       { to: 'storage:insertRun' },
       { to: 'storage:createLog', from: 'engine:writeRun' },

@@ -63,13 +63,22 @@ export const COMMAND_EXAMPLES: { readonly [command: string]: readonly Example[] 
     ['Propose a patch', 'holdfast evolve propose clerk ./patch.json'],
     ['As JSON', 'holdfast evolve propose clerk ./patch.json --json'],
   ],
-  'evolve status': [['See how its versions do', 'holdfast evolve status clerk']],
+  'evolve status': [
+    ['See how its versions do', 'holdfast evolve status clerk'],
+    ['The same as JSON', 'holdfast evolve status clerk --json'],
+  ],
   'evolve decide': [
     ['Approve a patch', 'holdfast evolve decide run_0f2c approve'],
     ['Reject it', "holdfast evolve decide run_0f2c reject -m 'It is rude.'"],
   ],
-  'evolve rollout': [['Give it to all new runs', 'holdfast evolve rollout clerk --share 100']],
-  'evolve rollback': [['Take it back', "holdfast evolve rollback clerk -m 'Too many complaints.'"]],
+  'evolve rollout': [
+    ['Give it to all new runs', 'holdfast evolve rollout clerk --share 100'],
+    ['Give it to half of them', 'holdfast evolve rollout clerk --share 50'],
+  ],
+  'evolve rollback': [
+    ['Take it back', "holdfast evolve rollback clerk -m 'Too many complaints.'"],
+    ['Print what is left as JSON', "holdfast evolve rollback clerk -m 'Too many complaints.' --json"],
+  ],
   inbox: [
     ['Decide what waits, one by one', 'holdfast inbox'],
     ['List it', 'holdfast inbox --list'],

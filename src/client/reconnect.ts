@@ -28,6 +28,8 @@ export async function* reconnecting<T extends object, A>(
         brokenAt = null;
         waitMs = FIRST_WAIT_MS;
         yield one;
+        // What came with it was not asked for any more.
+        signal?.throwIfAborted();
       }
       return;
     } catch (error) {

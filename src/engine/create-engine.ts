@@ -50,6 +50,7 @@ import { WriteWatch } from './ops/write-watch.js';
 import { Dispatch } from './queue/dispatch.js';
 import { assertNoLimits, limitedIn, limitsIn } from './queue/dispatch-limits.js';
 import { DispatchWaker, SEGMENT_QUEUE, segmentQueue, WAKE_CHANNEL } from './queue/segment-queue.js';
+import { replayWaiting } from './replay/replay-waiting.js';
 import { cancellations } from './runs/cancel-run.js';
 import { declaredSecrets, knowAll, secretFiles } from './secrets/declared-secrets.js';
 import { DeltaHub } from './streaming/delta-hub.js';
@@ -91,10 +92,11 @@ type Beginning = Process & Pick<Configured, 'secrets'>;
 
 async function start(given: EngineConfig, { leaveProcess, secrets }: Beginning): Promise<Engine> {
   let working: EngineContext | undefined;
-  const config = withEvolution(given, () => {
+  const engine = (): EngineContext => {
     if (working === undefined) throw new Error('no run is at work before the engine is there');
     return working;
-  });
+  };
+  const config = withEvolution(given, { engine, replayWaiting });
   const agents = registerAgents(config);
   const limits = limitsIn(agents.values(), config);
   const money = await openMoney(config, agents);

@@ -43,6 +43,8 @@ interface Sample {
   readonly headers?: Record<string, string>;
   /** A path that names nothing of a tenant: the same name may be everybody's. */
   readonly named?: true;
+  /** Of such a path: with what it is refused where the tenant has nothing of the kind. */
+  readonly refused?: string;
 }
 
 type Guarded = OperationName | 'getOpenApi';
@@ -158,8 +160,8 @@ describeEachDatabase('two tenants', (kind) => {
       ...{ listSessions: {}, getSession: { ids: ['talk'] }, listSessionItems: { ids: ['talk'] } },
       deleteSession: { ids: ['talk'] },
       ...{ listMemorySpaces: {}, listMemory: { ids: ['notes'], named: true } },
-      getMemory: { ids: ['notes'], query: '?key=one', named: true },
-      forgetMemory: { ids: ['notes'], body: { key: 'one' }, named: true },
+      getMemory: { ids: ['notes'], query: '?key=one' },
+      forgetMemory: { ids: ['notes'], body: { key: 'one' } },
       emitEvent: { ids: ['paid'], body: { payload: 1 }, named: true },
       ...{ listSystemEvents: { query: '?limit=200' }, getStats: {} },
       ...{ listAccess: { query: '?actor=otto' }, listRunAccess: run },
@@ -171,8 +173,8 @@ describeEachDatabase('two tenants', (kind) => {
       getPlan: { ids: ['planned'], named: true },
       checkPlan: { ids: ['planned'], body: { plan: {} }, named: true },
       getEvolution: { ids: ['echo'], named: true },
-      rolloutAgent: { ids: ['echo'], body: { share: 10 }, named: true },
-      rollbackAgent: { ids: ['echo'], body: { reason: 'none' }, named: true },
+      rolloutAgent: { ids: ['echo'], body: { share: 10 }, refused: 'agent_version_none' },
+      rollbackAgent: { ids: ['echo'], body: { reason: 'none' }, refused: 'agent_version_none' },
       ...{ listAgents: {}, getHealth: {}, getOpenApi: {} },
       ...{ checkpointNow: { body: {} }, verifyLog: { body: {} }, getMetrics: {} },
       ...{ previewAllRetention: {}, askForAllRetention: { body: {} } },
@@ -220,7 +222,9 @@ describeEachDatabase('two tenants', (kind) => {
     for (const { method, path, operation } of walked.filter((one) => scopeOf(one.operation) === 'tenant')) {
       const sample = samples[operation];
       const answer = await door.ask('zoe', method, pathOf(path, sample), bodyOf(method, sample), sample.headers);
-      if (sample.ids === undefined || sample.named === true) {
+      if (sample.refused !== undefined) {
+        expect(expectProblem(answer, sample.refused).code).toBe(sample.refused);
+      } else if (sample.ids === undefined || sample.named === true) {
         expect(answer.status, `${operation}: ${answer.text}`).toBeLessThan(300);
         expect(secretsIn(answer), operation).toEqual([]);
       } else {

@@ -152,13 +152,14 @@ describeEachDatabase('events of the system', (kind) => {
     // What a fork takes over no one executed.
     await extendLog(knex, await begin('run_fork'), drafts, { at: new Date().toISOString(), worker: null });
     const steps = await told();
+    const worth = { step: 1, reward: null, durationMs: null };
     expect(steps).toMatchObject([
       { kind: 'step.executed', runId: 'run_steps', workerId: 'w1', tenant: 'default' },
       { kind: 'step.executed', runId: 'run_steps', workerId: 'w1', tenant: 'default' },
     ]);
     expect(steps.map(({ data }) => data)).toEqual([
-      { seq: 2, action: { type: 'model', turn: 1, model: 'openai/x' } },
-      { seq: 3, action: { type: 'tool', tool: 'pay', outcome: 'output' } },
+      { seq: 2, action: { type: 'model', turn: 1, model: 'openai/x' }, ...worth },
+      { seq: 3, action: { type: 'tool', tool: 'pay', outcome: 'output' }, ...worth },
     ]);
     expect(JSON.stringify(steps)).not.toContain('secret');
   });

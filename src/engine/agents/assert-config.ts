@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { evolutionConfig } from '../../core/agents/evolution-terms.js';
 import { ceilings, hostFolder } from '../../core/containers/ceilings.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { fieldErrorsOf } from '../../core/field-errors.js';
@@ -10,7 +11,6 @@ import { retentionConfig } from '../../core/retention/retention.js';
 import { schedulingConfig } from '../../core/tasks/scheduling.js';
 import { taskRetries } from '../../core/tasks/task-retries.js';
 import type { EngineConfig } from '../engine-config.js';
-import { evolutionConfig } from '../evolution/terms.js';
 import { providerProblems } from './model-providers.js';
 
 const settings = z.object({

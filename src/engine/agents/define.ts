@@ -1,5 +1,6 @@
 import type { Agent, ModelProvider } from '@openai/agents';
 import type { z } from 'zod';
+import type { EvolutionConfig } from '../../core/agents/evolution-terms.js';
 import type { Scaffold } from '../../core/agents/scaffold.js';
 import type { BudgetsInput } from '../../core/budgets/budget.js';
 import type { ConfiguredPrice, PriceTable } from '../../core/budgets/price.js';
@@ -18,7 +19,6 @@ import type { MemorySpace } from '../../core/tools/memory-space.js';
 import type { PlainTools } from '../../core/tools/tool.js';
 import type { Secret } from '../../models/secrets/secret.js';
 import type { DeclaredTool } from '../../tools/define/define-tool.js';
-import type { EvolutionConfig } from '../evolution/terms.js';
 
 /** A container, and where the secrets are that it gets as files in /run/secrets, by their names. */
 export type EnvironmentDeclaration = Omit<EnvironmentInput, 'secrets'> & {

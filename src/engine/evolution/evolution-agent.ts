@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { type EvolutionTerms, termsOf } from '../../core/agents/evolution-terms.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { measure, type Proposal, proposal, trialReport } from '../../core/evolution/version.js';
 import { waitFor } from '../../core/interruptions/wait.js';
@@ -10,8 +11,7 @@ import type { AgentDeclaration } from '../agents/define.js';
 import type { EngineConfig } from '../engine-config.js';
 import type { EngineContext } from '../engine-context.js';
 import { defineStateMachine } from '../machines/define-state-machine.js';
-import { type EvolutionTerms, termsOf } from './terms.js';
-import { beginTrial, reportOfTrial, type TrialMemo, trialMemo } from './trial.js';
+import { beginTrial, type ReplayWaiting, reportOfTrial, type TrialMemo, trialMemo } from './trial.js';
 
 /** The agent that tries a proposed patch and has people decide on it: a state machine, so that its runs are like all others. */
 
@@ -24,7 +24,12 @@ const TRIAL_MS_MOST = 6 * 3_600_000;
 /** The engine that the tools work in. It is there before any run is. */
 type EngineOf = () => EngineContext;
 
-function evolutionAgent(terms: EvolutionTerms, engine: EngineOf): AgentDeclaration {
+interface Workings {
+  readonly engine: EngineOf;
+  readonly replayWaiting: ReplayWaiting;
+}
+
+function evolutionAgent(terms: EvolutionTerms, workings: Workings): AgentDeclaration {
   return defineStateMachine({
     name: EVOLUTION_AGENT,
     description: 'Tries a patch of an agent, has people decide on it, and gives the version to a share of new runs.',
@@ -36,7 +41,7 @@ function evolutionAgent(terms: EvolutionTerms, engine: EngineOf): AgentDeclarati
       over: { data: z.strictObject({}), to: [] },
     },
     initial: { name: 'open', data: {} },
-    tools: [tryTool(terms, engine), applyTool(terms, engine)],
+    tools: [tryTool(terms, workings), applyTool(terms, workings.engine)],
     grants: ['tool:call:try_patch', 'tool:call:apply_patch'],
     transition: (state, event) => {
       if (event.type === 'input')
@@ -65,18 +70,19 @@ function evolutionAgent(terms: EvolutionTerms, engine: EngineOf): AgentDeclarati
 }
 
 /** A configuration with the agent that evolution needs; without evolution as it is. */
-export const withEvolution = (config: EngineConfig, engine: EngineOf): EngineConfig =>
+export const withEvolution = (config: EngineConfig, workings: Workings): EngineConfig =>
   config.evolution === undefined
     ? config
-    : { ...config, agents: [...config.agents, evolutionAgent(termsOf(config.evolution), engine)] };
+    : { ...config, agents: [...config.agents, evolutionAgent(termsOf(config.evolution), workings)] };
 
-function tryTool(terms: EvolutionTerms, engine: EngineOf): DeclaredTool {
+function tryTool(terms: EvolutionTerms, { engine, replayWaiting }: Workings): DeclaredTool {
   const look = async (
     memo: TrialMemo,
     input: Proposal,
     run: { runId: string; tenant: string; signal: AbortSignal; now: () => number },
   ) => {
-    const report = await reportOfTrial(engine(), input, run, memo, run.now() - memo.since > TRIAL_MS_MOST);
+    const isLate = run.now() - memo.since > TRIAL_MS_MOST;
+    const report = await reportOfTrial(engine(), input, run, memo, isLate, replayWaiting);
     if (report !== null) return report;
     const everyMs = Math.min(memo.everyMs * 2, LONGEST_LOOK_MS);
     return waitFor({ kind: 'timer', afterMs: memo.everyMs, memo: toJson({ ...memo, everyMs }) });

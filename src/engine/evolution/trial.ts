@@ -1,29 +1,27 @@
 import { z } from 'zod';
 import { requestersOf } from '../../../steps/segment/begin-segment.js';
+import type { EvolutionTerms } from '../../core/agents/evolution-terms.js';
 import type { Caller } from '../../core/caller.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { armOf, meets, type Proposal, type TrialReport, type TrialRun } from '../../core/evolution/version.js';
 import { canonical, digestOf, jsonOrNull, toJson } from '../../core/json.js';
 import { isOver } from '../../core/runs/run.js';
 import { saveAgent } from '../../storage/agents/agents.js';
-import {
-  findVersion,
-  insertVersion,
-  pausedRunsOf,
-  saveReport,
-  trialRunsOf,
-} from '../../storage/evolution/agent-versions.js';
+import { findVersion, insertVersion, saveReport, trialRunsOf } from '../../storage/evolution/agent-versions.js';
 import type { RegisteredAgent } from '../agents/agent-registry.js';
 import { agentNamed, type EngineContext } from '../engine-context.js';
-import { readStored, replayStored } from '../replay/replay-run.js';
-import { grantsToday } from '../replay/replayed-run.js';
 import { startRunOf } from '../runs/start-run.js';
 import { patchedAgent } from './patched-agent.js';
-import type { EvolutionTerms } from './terms.js';
 
 /** How a proposed version is tried before people are asked. */
 
-const REPLAYED_MOST = 20;
+/** Replays the newest paused runs of an agent under a patched definition. */
+export type ReplayWaiting = (
+  context: EngineContext,
+  patched: RegisteredAgent,
+  tenant: string,
+  signal: AbortSignal,
+) => Promise<TrialReport['waiting']>;
 
 export const trialMemo = z.object({
   ids: z.array(z.string()),
@@ -93,6 +91,7 @@ export async function reportOfTrial(
   { runId, tenant, signal }: OfRun,
   { ids }: TrialMemo,
   isLate: boolean,
+  replayWaiting: ReplayWaiting,
 ): Promise<TrialReport | null> {
   const { knex } = context.stepContext;
   const rows = new Map((await trialRunsOf(knex, tenant, ids)).map((row) => [row.id, row]));
@@ -130,23 +129,4 @@ function changesOf(base: RegisteredAgent, patched: RegisteredAgent): string[] {
     (name) =>
       name !== 'version' && canonical(toJson(before?.[name] ?? null)) !== canonical(toJson(after?.[name] ?? null)),
   );
-}
-
-async function replayWaiting(
-  context: EngineContext,
-  patched: RegisteredAgent,
-  tenant: string,
-  signal: AbortSignal,
-): Promise<TrialReport['waiting']> {
-  const { knex } = context.stepContext;
-  const agents = new Map([...context.agents, [patched.name, patched]]);
-  const found = { replayed: 0, same: 0, differ: 0, refused: 0 };
-  for (const id of await pausedRunsOf(knex, tenant, patched.name, REPLAYED_MOST)) {
-    const { result } = await replayStored(agents, await readStored(knex, tenant, id, signal), grantsToday, { signal });
-    found.replayed += 1;
-    if (result === 'same') found.same += 1;
-    else if (result === 'diverged') found.differ += 1;
-    else found.refused += 1;
-  }
-  return found;
 }

@@ -42,7 +42,7 @@ export interface PreflightStep {
  */
 export async function* preflight(config: EngineConfig): AsyncGenerator<PreflightStep, void> {
   assertConfig(config);
-  const shared = registerAgents(withEvolution(config, noEngine));
+  const shared = registerAgents(withEvolution(config, { engine: noEngine, replayWaiting: noEngine }));
   const database = await openExisting({
     databaseUrl: config.databaseUrl ?? null,
     dataDir: config.dataDir ?? '.holdfast',

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { GrantEffect } from '../../core/grants/grants.js';
-import { nameText } from '../../core/json.js';
+import type { GrantEffect } from '../grants/grants.js';
+import { nameText } from '../json.js';
 
 /** Which agents patches may change, and who decides. */
 export interface EvolutionConfig {
