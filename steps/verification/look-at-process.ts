@@ -1,6 +1,7 @@
 import { isObject, type JsonValue } from '../../src/core/json.js';
 import type { RunEvent } from '../../src/core/log/event.js';
 import {
+  COMMANDS_MOST,
   commandsIn,
   isLike,
   judgeProcess,
@@ -43,6 +44,7 @@ class ProcessLook {
   /** Commands of calls that were checked and have not begun, by call id. */
   readonly #asked = new Map<string, string>();
   #steps = 0;
+  #unread = false;
   #workedMs = 0;
   #since: number | null = null;
 
@@ -51,7 +53,12 @@ class ProcessLook {
   }
 
   found(): Process {
-    return { steps: this.#steps, seconds: Math.round(this.#workedMs / 1000), matched: this.#matched };
+    return {
+      steps: this.#steps,
+      seconds: Math.round(this.#workedMs / 1000),
+      matched: this.#matched,
+      unread: this.#unread,
+    };
   }
 
   /** Takes the next event. True: commands were compared, which may take a while. */
@@ -65,7 +72,9 @@ class ProcessLook {
     const command = this.#asked.get(callId);
     this.#asked.delete(callId);
     if (command === undefined) return false;
-    for (const one of commandsIn(command)) this.#compare(one);
+    const commands = commandsIn(command);
+    this.#unread ||= commands.length > COMMANDS_MOST || command.length === COMMAND_LONGEST;
+    for (const one of commands.slice(0, COMMANDS_MOST)) this.#compare(one);
     return true;
   }
 

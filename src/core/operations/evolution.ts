@@ -24,7 +24,7 @@ export const EVOLUTION_OPERATIONS = {
     pathParams: path,
     body: rolloutRequest,
     response: evolutionView,
-    errors: ['agent_unknown', 'agent_version_none'],
+    errors: ['agent_unknown', 'agent_version_none', 'requester_may_not_approve'],
     audited: true,
     args: ({ path: { name }, body }, { caller }) => [name, body, caller],
   }),

@@ -39,13 +39,18 @@ export interface Process {
   readonly seconds: number;
   /** Of those patterns that a command matched, the first command. */
   readonly matched: ReadonlyMap<string, string>;
+  /** Whether a call has more commands than are read: one that is forbidden could hide there. */
+  readonly unread: boolean;
 }
 
 const SHOWN = 200;
 const shown = (text: string): string => JSON.stringify(text.slice(0, SHOWN).toWellFormed());
 
 /** Judges how an agent worked. */
-export function judgeProcess(rules: ProcessRules, { steps: took, seconds, matched }: Process): readonly RuleEnd[] {
+export function judgeProcess(
+  rules: ProcessRules,
+  { steps: took, seconds, matched, unread }: Process,
+): readonly RuleEnd[] {
   const { requiredCommands, forbiddenCommands, leastSteps, mostSteps, mostSeconds } = rules;
   const bound = (rule: string, limit: number | undefined, kept: boolean, why: string): readonly RuleEnd[] =>
     limit === undefined ? [] : [{ rule, kept, why }];
@@ -57,8 +62,9 @@ export function judgeProcess(rules: ProcessRules, { steps: took, seconds, matche
     }),
     ...forbiddenCommands.map((one) => {
       const command = matched.get(one);
-      const why = command === undefined ? `no command is like ${shown(one)}` : `it ran ${shown(command)}`;
-      return { rule: `forbiddenCommands: ${one}`, kept: command === undefined, why };
+      const none = unread ? MORE : `no command is like ${shown(one)}`;
+      const why = command === undefined ? none : `it ran ${shown(command)}`;
+      return { rule: `forbiddenCommands: ${one}`, kept: command === undefined && !unread, why };
     }),
     ...bound('leastSteps', leastSteps, took >= (leastSteps ?? 0), `${took} steps, of ${leastSteps} at least`),
     ...bound('mostSteps', mostSteps, took <= (mostSteps ?? took), `${took} steps, of ${mostSteps} at most`),
@@ -71,24 +77,28 @@ export function judgeProcess(rules: ProcessRules, { steps: took, seconds, matche
   ];
 }
 
-/** Of a line so many commands are read, and of each so many characters. */
-const COMMANDS_MOST = 200;
+/** Of a call so many commands are read, and of each so many characters. */
+export const COMMANDS_MOST = 200;
 const COMMAND_READ = 1000;
+/** Most parts of a line may be empty. */
+const MOST_PARTS = 65_536;
+const MORE = `a call has more than ${COMMANDS_MOST} commands, which are not all read`;
 
 const BETWEEN = /\|\||&&|[;|&\n()`{}]/;
 /** What stands before a program and starts it, or says its variables. */
 const BEFORE = /^(?:(?:sudo|env|exec|command|time|nohup|then|do|else|!|[A-Za-z_][A-Za-z0-9_]*=\S*)\s+)+/;
 const OF_SHELL = /^(?:ba|da|z)?sh\s+-\w*c\s+(['"])([\s\S]*)\1$/;
 
-/** The commands in a line of a shell. Text in quotes is not read, but for that of `sh -c`. */
+/** The commands in a line of a shell, and one more than `COMMANDS_MOST` at most. Text in quotes is not read, but for that of `sh -c`. */
 export function commandsIn(line: string): readonly string[] {
   const whole = line.trim().replace(BEFORE, '');
   const inner = OF_SHELL.exec(whole)?.[2];
   if (inner !== undefined && inner !== line) return commandsIn(inner);
   return line
-    .split(BETWEEN, COMMANDS_MOST)
+    .split(BETWEEN, MOST_PARTS)
     .map((part) => part.trim().slice(0, COMMAND_READ).replace(BEFORE, '').split(/\s+/).join(' '))
-    .filter((part) => part !== '');
+    .filter((part) => part !== '')
+    .slice(0, COMMANDS_MOST + 1);
 }
 
 /** Whether a command is what a pattern says, or that with more arguments. */

@@ -1,3 +1,4 @@
+import { requestersOf } from '../../../steps/segment/begin-segment.js';
 import type { Caller } from '../../core/caller.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import {
@@ -41,7 +42,13 @@ async function rolloutAgent(
   const { share } = parsed.data;
   await context.stepContext.knex.transaction(async (trx) => {
     const live = await findVersion(trx, { tenant, agent: name, status: 'live' });
-    if (live === undefined || !(await setShare(trx, { tenant, agent: name }, share, actor))) throw noneLive(name);
+    if (live === undefined) throw noneLive(name);
+    if (share > live.share && (await requestersOf(trx, live.id)).includes(actor))
+      throw new HoldfastError(
+        'requester_may_not_approve',
+        `${actor} proposed the patch of ${name}; someone else raises its share.`,
+      );
+    if (!(await setShare(trx, { tenant, agent: name }, share, actor))) throw noneLive(name);
     const data = { agent: name, version: live.version, status: 'live', share, actor } as const;
     await appendSystemEvent(trx, { kind: 'agent.version_changed', tenant, runId: live.id, data });
   });
@@ -73,8 +80,8 @@ const noneLive = (name: string): HoldfastError =>
 export const EVOLUTION_OPERATIONS = {
   /** Versions of an agent that patches made, newest first. Throws `agent_unknown`. */
   getEvolution,
-  /** Gives the live version to another share of new runs. Throws `agent_unknown`, `agent_version_none`, `invalid_request`. */
+  /** Gives the live version to another share of new runs. Throws `agent_unknown`, `agent_version_none`, `invalid_request`, `requester_may_not_approve`. */
   rolloutAgent,
-  /** Takes the live version back: new runs have the definition of the configuration. Throws as `rolloutAgent` does. */
+  /** Takes the live version back: new runs have the definition of the configuration. Throws `agent_unknown`, `agent_version_none`, `invalid_request`. */
   rollbackAgent,
 };

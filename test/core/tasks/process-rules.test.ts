@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { comparedOutput } from '../../../src/core/tasks/expected-output.js';
-import { commandsIn, isLike, judgeProcess, processRules } from '../../../src/core/tasks/process-rules.js';
+import {
+  COMMANDS_MOST,
+  commandsIn,
+  isLike,
+  judgeProcess,
+  processRules,
+} from '../../../src/core/tasks/process-rules.js';
 import { parseTask, taskHashOf } from '../../../src/core/tasks/task-definition.js';
 import { DEFAULT_WEIGHTS, judgementOf, verdictOf } from '../../../src/core/tasks/task-reward.js';
 import { aTask } from './a-task.js';
@@ -21,6 +27,14 @@ describe('rules for the process', () => {
     expect(isLike('a'.repeat(1000), `${'*a'.repeat(200)}b`)).toBe(false);
   });
 
+  it('count as broken where a call has more commands than are read', () => {
+    const rules = processRules.parse({ requiredCommands: ['ls'], forbiddenCommands: ['git push'] });
+    const found = { steps: 1, seconds: 1, matched: new Map([['ls', 'ls']]), unread: true };
+    expect(judgeProcess(rules, found).map(({ kept }) => kept)).toEqual([true, false]);
+    expect(commandsIn('true;'.repeat(300))).toHaveLength(COMMANDS_MOST + 1);
+    expect(commandsIn(';'.repeat(60_000))).toEqual([]);
+  });
+
   it('name each rule, and a broken one leaves no reward', () => {
     const rules = processRules.parse({
       requiredCommands: ['pytest'],
@@ -28,7 +42,12 @@ describe('rules for the process', () => {
       mostSteps: 3,
       mostSeconds: 60,
     });
-    const ends = judgeProcess(rules, { steps: 4, seconds: 60, matched: new Map([['pytest', 'pytest -q']]) });
+    const ends = judgeProcess(rules, {
+      steps: 4,
+      seconds: 60,
+      matched: new Map([['pytest', 'pytest -q']]),
+      unread: false,
+    });
     expect(ends.map(({ rule, kept }) => [rule, kept])).toEqual([
       ['requiredCommands: pytest', true],
       ['forbiddenCommands: git push', true],

@@ -80,6 +80,9 @@ describeEachDatabase('a patch of an agent', (kind) => {
     expect(given).toBeGreaterThan(2);
     expect(given).toBeLessThan(22);
     expect(split.filter((one) => JSON.stringify(one) === '["wait",false]')).toHaveLength(24 - given);
+    await expect(
+      test.engine.rolloutAgent('clerk', { share: 100 }, { ...OTTO, role: 'approver' }),
+    ).rejects.toMatchObject({ code: 'requester_may_not_approve' });
     const all = await test.engine.rolloutAgent('clerk', { share: 100 }, BOB);
     expect(all.versions[0]).toMatchObject({ status: 'live', share: 100, actor: 'bob', ended: given, completed: given });
     await test.restart();
