@@ -154,7 +154,10 @@ const inputBy =
     if (schema === undefined) return { ok: true, input: text };
     const parsed = schema.safeParse(jsonOrNull(text) ?? text);
     if (!parsed.success)
-      return { ok: false, why: `it does not fit the schema of the machine: ${problemOf(parsed.error)}` };
+      return {
+        ok: false,
+        why: `it does not fit the schema of the machine: ${problemOf(parsed.error).replace(/\.$/, '')}`,
+      };
     return { ok: true, input: toJson(parsed.data) };
   };
 

@@ -79,5 +79,5 @@ async function read(space: string, key: string, { owner, after, limit: most, jso
 async function forget(space: string, key: string, { owner, json: asJson }: Options): Promise<void> {
   const gone = await connect().forgetMemory(space, { key, owner });
   if (asJson) return printJson(gone);
-  print(`${gone.key} of ${gone.space} forgotten, with its ${gone.version} versions`);
+  print(`${gone.key} of ${gone.space} forgotten, with its history (version ${gone.version})`);
 }
