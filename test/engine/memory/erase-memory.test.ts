@@ -149,10 +149,10 @@ describeEachDatabaseSlowly('memory that is taken away', (kind) => {
     // Looking stops the engine, and with it a sweep that has begun.
     const left = async () => {
       await test.engine.askForRetention(ADMIN);
-      await new Promise((resolve) => setTimeout(resolve, 2000));
+      await new Promise((resolve) => setTimeout(resolve, 8000));
       return (await documents()).filter(({ at }) => at.startsWith('news ')).length;
     };
-    await expect.poll(left, { timeout: 60_000, interval: 100 }).toBe(0);
+    await expect.poll(left, { timeout: 80_000, interval: 100 }).toBe(0);
     expect((await documents()).length).toBeGreaterThan(2);
   });
 });
