@@ -59,8 +59,8 @@ export async function bundlePrograms(
   const bundle = await rolldown({
     input: Object.fromEntries(programs.map((program) => [program.replace(/\.js$/, ''), join(BUILD, program)])),
     platform: 'node',
-    // It finds its own files, and others are for other machines.
-    external: [/^@electric-sql\/pglite/, /\.node$/, 'cpu-features'],
+    // They find their own files, and others are for other machines.
+    external: [/^@electric-sql\/pglite/, 'loro-crdt', /\.node$/, 'cpu-features'],
     plugins: [changed, places],
     // What a package may do without is not there, and is left to it.
     logLevel: 'silent',

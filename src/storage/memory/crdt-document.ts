@@ -5,10 +5,7 @@ import { namesOf, pointerTo, type StateOp } from '../../core/tools/agent-state.j
 /** The library takes some time to load, and most processes have no memory. */
 let library: Promise<typeof import('loro-crdt')> | null = null;
 const loro = (): Promise<typeof import('loro-crdt')> => {
-  // A bundler may leave all of a CommonJS package under `default`.
-  library ??= import('loro-crdt').then((found) =>
-    'LoroDoc' in found ? found : (found as { readonly default: typeof found }).default,
-  );
+  library ??= import('loro-crdt');
   return library;
 };
 
