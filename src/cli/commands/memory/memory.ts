@@ -13,7 +13,7 @@ import {
   printMore,
   whole,
 } from '../../options.js';
-import { print, printJson, printTable } from '../../print.js';
+import { jsonText, plain, print, printJson, printTable } from '../../print.js';
 
 const options = z.object({
   ...{ json, limit, cursor },
@@ -64,7 +64,7 @@ async function list(space: string, { owner, limit: most, cursor: from, json: asJ
 async function read(space: string, key: string, { owner, after, limit: most, json: asJson }: Options): Promise<void> {
   const document = await connect().getMemory(space, { key, owner, after, limit: most });
   if (asJson) return printJson(document);
-  print(JSON.stringify(document.value, null, 2));
+  print(jsonText(document.value, 2));
   print('');
   printTable(
     ['VERSION', 'RUN', 'CALL', 'AGENT', 'BY', 'LABELS', 'AT'],
@@ -79,5 +79,5 @@ async function read(space: string, key: string, { owner, after, limit: most, jso
 async function forget(space: string, key: string, { owner, json: asJson }: Options): Promise<void> {
   const gone = await connect().forgetMemory(space, { key, owner });
   if (asJson) return printJson(gone);
-  print(`${gone.key} of ${gone.space} forgotten, with its history (version ${gone.version})`);
+  print(`${plain(gone.key)} of ${gone.space} forgotten, with its history (version ${gone.version})`);
 }
