@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { HoldfastError } from './errors/errors.js';
 
 /** One page of a list; `nextCursor` is null on the last. */
 export interface Page<T> {
@@ -26,3 +27,18 @@ export interface PageOf {
 
 export const PAGE_LIMIT = 200;
 export const pageLimit = z.coerce.number().int().min(1).max(PAGE_LIMIT).default(50);
+
+/** The place after the last item of a page, as clients get it. */
+export const writeCursor = (place: readonly string[]): string =>
+  Buffer.from(JSON.stringify(place)).toString('base64url');
+
+/** Throws `invalid_request` for a cursor that no list gave. */
+export function readCursor<Place>(cursor: string, shape: z.ZodType<Place>): Place {
+  try {
+    return shape.parse(JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8')));
+  } catch {
+    throw new HoldfastError('invalid_request', 'The cursor is not one that a list of this server gave.', {
+      fields: [{ pointer: '/cursor', detail: 'use nextCursor of the page before' }],
+    });
+  }
+}

@@ -19,12 +19,13 @@ import type { TrustLabel } from '../../src/core/tools/tool-memory.js';
 import { approversOf } from '../../src/storage/interruptions/interruptions.js';
 import { createLog, extendLog } from '../../src/storage/log/events.js';
 import { eventIdOf, readEvent } from '../../src/storage/log/read-events.js';
+import { requestersOf } from '../../src/storage/log/requesters.js';
 import { copySubjects } from '../../src/storage/retention/subjects.js';
 import { ancestorsOf, limitsOf, type RunRow } from '../../src/storage/runs/run-row.js';
 import { insertRun, lockRun, runs } from '../../src/storage/runs/runs.js';
 import { isoNow, type StepContext } from '../context.js';
 import { transact } from '../database-retry.js';
-import { requestersOf, timeLeftMs } from '../segment/begin-segment.js';
+import { timeLeftMs } from '../segment/begin-segment.js';
 
 /** What a worker knows of an agent that runs can be started of. */
 export interface StartableAgent {

@@ -1,9 +1,7 @@
 import { isObject, type JsonValue } from '../../src/core/json.js';
-import { readEvents } from '../../src/storage/log/read-events.js';
 import type { StepContext } from '../context.js';
-import { withDatabaseRetry } from '../database-retry.js';
+import { eventsOfRun } from '../events-of-run.js';
 
-const EVENTS_AT_ONCE = 200;
 /** Of the runs that a run started, directly or not. */
 const RUNS_MOST = 1000;
 
@@ -26,14 +24,9 @@ export async function* saidByRun(ctx: Pick<StepContext, 'knex'>, runId: string):
       yield { place: `the runs from ${id} on`, text: null };
       return;
     }
-    for (let after = 0, more = true; more; ) {
-      const page = await withDatabaseRetry(() => readEvents(ctx.knex, id, after, EVENTS_AT_ONCE));
-      for (const { kind, data } of page.rows) {
-        if (kind === 'child.started') runs.push(childIn(data));
-        if (kind === 'model.responded') yield saidIn(data, where);
-      }
-      after = page.rows.at(-1)?.seq ?? after;
-      more = page.more;
+    for await (const { kind, data } of eventsOfRun(ctx, id)) {
+      if (kind === 'child.started') runs.push(childIn(data));
+      if (kind === 'model.responded') yield saidIn(data, where);
     }
   }
 }

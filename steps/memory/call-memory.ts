@@ -39,7 +39,7 @@ import {
   searchDocuments,
   updateDocument,
 } from '../../src/storage/memory/documents.js';
-import { ownerOf, requestersOf } from '../../src/storage/memory/owner.js';
+import { ownerOf } from '../../src/storage/memory/owner.js';
 import { transact, withDatabaseRetry } from '../database-retry.js';
 
 /** The memory of a run as a call finds it. */
@@ -49,6 +49,8 @@ export interface FoundMemory {
   /** The agent of the run: owner of what has the scope of an agent. */
   readonly agent: string;
   readonly sessionId: string | null;
+  /** Who asked for the run. */
+  readonly requesters: () => Promise<readonly string[]>;
   /** What the run had to do with memory before the call. */
   readonly read: readonly MemoryRef[];
   readonly labels: readonly TrustLabel[];
@@ -122,7 +124,7 @@ export function memoryOfCall(
     // What it was derived from is what was read by now, whenever the statement comes.
     const provenance = {
       ...{ runId, callId, agent, event: await call.position() },
-      actors: await withDatabaseRetry(() => requestersOf(ctx.knex, runId)),
+      actors: await withDatabaseRetry(found.requesters),
       derivedFrom: distinct([...found.read, ...read, ...one.derivedFrom]),
       labels: [...labels],
     };

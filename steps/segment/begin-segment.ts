@@ -1,4 +1,3 @@
-import type { Knex } from 'knex';
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import {
   type AskedCall,
@@ -15,14 +14,12 @@ import type { StandingDecisionView, StandingRule } from '../../src/core/interrup
 import { type AllowedElsewhere, allowedBy } from '../../src/core/interruptions/standing.js';
 import type { PlacedWait } from '../../src/core/interruptions/wait.js';
 import type { JsonValue } from '../../src/core/json.js';
-import { EVENT_DATA } from '../../src/core/log/event.js';
 import { EMPTY_STATE } from '../../src/core/log/state.js';
 import { addUsage, NO_USAGE, type Usage } from '../../src/core/runs/run.js';
 import { beginFacts, headState } from '../../src/storage/integrity/begin-events.js';
 import type { DecisionRow, InterruptionRow } from '../../src/storage/interruptions/interruption-rows.js';
 import { interruptionViewOf, waitOf } from '../../src/storage/interruptions/interruptions.js';
 import { type StandingThen, standingViewOf } from '../../src/storage/interruptions/standing-decisions.js';
-import { readEvent } from '../../src/storage/log/read-events.js';
 import { callsAtBegin } from '../../src/storage/runs/calls.js';
 import { limitsOf, type RunRow } from '../../src/storage/runs/run-row.js';
 import { readRun, startWork } from '../../src/storage/runs/runs.js';
@@ -281,10 +278,4 @@ export function timeLeftMs(run: RunRow, maxDurationMs: number | null, nowMs: num
   if (bound === null) return null;
   const present = Math.max(0, nowMs - (run.segment_started_at?.getTime() ?? nowMs));
   return Math.max(0, bound - Number(run.active_ms) - Number(run.child_active_ms) - present);
-}
-
-/** Who asked for a run, and for those that it was made of, as its log says; empty: its log does not say. */
-export async function requestersOf(db: Knex, runId: string): Promise<readonly string[]> {
-  const first = await readEvent(db, runId, 1);
-  return EVENT_DATA['run.created'].safeParse(first?.data).data?.requestedBy ?? [];
 }

@@ -10,11 +10,9 @@ import {
   type RuleEnd,
 } from '../../src/core/tasks/process-rules.js';
 import { breathe } from '../../src/storage/database/timing.js';
-import { readEvents } from '../../src/storage/log/read-events.js';
 import type { StepContext } from '../context.js';
-import { withDatabaseRetry } from '../database-retry.js';
+import { eventsOfRun } from '../events-of-run.js';
 
-const EVENTS_AT_ONCE = 200;
 /** Of a command so much is read. */
 const COMMAND_LONGEST = 65_536;
 
@@ -23,17 +21,12 @@ const COMMAND_LONGEST = 65_536;
  * it started are not read.
  */
 export async function lookAtProcess(
-  { knex }: Pick<StepContext, 'knex'>,
+  ctx: Pick<StepContext, 'knex'>,
   runId: string,
   rules: ProcessRules,
 ): Promise<readonly RuleEnd[]> {
   const look = new ProcessLook([...rules.requiredCommands, ...rules.forbiddenCommands]);
-  for (let after = 0, more = true; more; ) {
-    const page = await withDatabaseRetry(() => readEvents(knex, runId, after, EVENTS_AT_ONCE));
-    for (const event of page.rows) if (look.take(event)) await breathe();
-    after = page.rows.at(-1)?.seq ?? after;
-    more = page.more;
-  }
+  for await (const event of eventsOfRun(ctx, runId)) if (look.take(event)) await breathe();
   return judgeProcess(rules, look.found());
 }
 

@@ -9,6 +9,7 @@ import { textOfOutcome } from '../../src/core/plans/node-result.js';
 import type { Wait } from '../../src/core/runs/ending.js';
 import type { ContextChange } from '../../src/core/runs/run-context.js';
 import type { ToolSpec } from '../../src/core/tools/tool.js';
+import { requestersOf } from '../../src/storage/log/requesters.js';
 import { type CallIntent, outcomeOf, rowOf } from '../../src/storage/runs/calls.js';
 import { callTool, executionKey, SIBLING_FAILED, type ToolCall, type ToolResult } from '../../steps/calls/call-tool.js';
 import { durableStep } from '../durable-step.js';
@@ -167,8 +168,11 @@ const foundBy = (scope: SegmentContext, startedKey: string): Pick<ToolCall, 'sta
 });
 
 /** The memory of the run; null: its agent has none. */
-const foundMemory = ({ run, memory: { read, labels } }: SegmentContext): ToolCall['memory'] =>
-  run.memory === null ? null : { spaces: run.memory, agent: run.agent, sessionId: run.sessionId, read, labels };
+function foundMemory({ ctx, run, memory: { read, labels } }: SegmentContext): ToolCall['memory'] {
+  const { id, agent, sessionId, memory: spaces } = run;
+  const requesters = () => requestersOf(ctx.knex, id);
+  return spaces === null ? null : { spaces, agent, sessionId, requesters, read, labels };
+}
 
 /** Makes what a call changed of the state of the run. What does not fit beside another call ends the run. */
 function applyState(scope: SegmentContext, result: Result, tool: string): void {

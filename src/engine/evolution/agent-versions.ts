@@ -10,7 +10,6 @@ import {
   takeBack,
   type VersionRow,
 } from '../../storage/evolution/agent-versions.js';
-import { appendSystemEvent } from '../../storage/ops/system-events.js';
 import type { RegisteredAgent } from '../agents/agent-registry.js';
 import { patchedAgent } from './patched-agent.js';
 
@@ -67,7 +66,8 @@ export class AgentVersions {
     const { completed, ended } = await outcomesOf(this.#knex, live);
     if (!hasFallen(measure, completed, ended)) return false;
     const reason = `${completed} of ${ended} runs completed; at least ${measure.leastRate} of them must.`;
-    await rollBack(this.#knex, { tenant: live.tenant, agent: live.agent, id: live.id }, null, reason);
+    const { tenant, agent, id } = live;
+    await this.#knex.transaction((trx) => takeBack(trx, { tenant, agent, id }, null, reason));
     return true;
   }
 
@@ -94,18 +94,3 @@ function madeOf(row: VersionRow, base: RegisteredAgent): RegisteredAgent | null 
     throw error;
   }
 }
-
-/** Takes the live version back, and tells it. Returns whether this call did. */
-export const rollBack = (
-  db: Knex,
-  of: { readonly tenant: string; readonly agent: string; readonly id?: string },
-  actor: string | null,
-  reason: string,
-): Promise<boolean> =>
-  db.transaction(async (trx) => {
-    const live = await findVersion(trx, { tenant: of.tenant, agent: of.agent, status: 'live' });
-    if (live === undefined || !(await takeBack(trx, { ...of, id: live.id }, actor, reason))) return false;
-    const data = { agent: of.agent, version: live.version, status: 'rolled_back', share: 0, actor } as const;
-    await appendSystemEvent(trx, { kind: 'agent.version_changed', tenant: of.tenant, runId: live.id, data });
-    return true;
-  });

@@ -5,7 +5,6 @@ import { measure, type Proposal, proposal, trialReport } from '../../core/evolut
 import { waitFor } from '../../core/interruptions/wait.js';
 import { canonical, digestOf, jsonOrNull, toJson } from '../../core/json.js';
 import { findVersion, makeLive } from '../../storage/evolution/agent-versions.js';
-import { appendSystemEvent } from '../../storage/ops/system-events.js';
 import { type DeclaredTool, defineTool } from '../../tools/define/define-tool.js';
 import type { AgentDeclaration } from '../agents/define.js';
 import type { EngineConfig } from '../engine-config.js';
@@ -132,9 +131,7 @@ function applyTool({ approvals }: EvolutionTerms, engine: EngineOf): DeclaredToo
             `The patch of ${agent} is not the one that was tried with this report.`,
           );
         const terms = measured === null ? null : measure.parse(jsonOrNull(measured));
-        const changed = await makeLive(trx, row, { share, terms, actor: null });
-        const data = { agent, version: row.version, status: 'live', share, actor: null } as const;
-        if (changed) await appendSystemEvent(trx, { kind: 'agent.version_changed', tenant, runId: id, data });
+        await makeLive(trx, row, { share, terms, actor: null });
         return { version: row.version, share };
       });
     },

@@ -1,4 +1,3 @@
-import { requestersOf } from '../../../steps/segment/begin-segment.js';
 import type { Caller } from '../../core/caller.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import {
@@ -14,11 +13,11 @@ import {
   listVersions,
   outcomesOf,
   setShare,
+  takeBack,
   versionViewOf,
 } from '../../storage/evolution/agent-versions.js';
-import { appendSystemEvent } from '../../storage/ops/system-events.js';
+import { requestersOf } from '../../storage/log/requesters.js';
 import { agentNamed, type EngineContext } from '../engine-context.js';
-import { rollBack } from './agent-versions.js';
 
 async function getEvolution(context: EngineContext, name: string, { tenant }: Caller): Promise<EvolutionView> {
   const { definitionHash } = agentNamed(context, name);
@@ -49,8 +48,6 @@ async function rolloutAgent(
         `${actor} proposed the patch of ${name}; someone else raises its share.`,
       );
     if (!(await setShare(trx, { tenant, agent: name }, share, actor))) throw noneLive(name);
-    const data = { agent: name, version: live.version, status: 'live', share, actor } as const;
-    await appendSystemEvent(trx, { kind: 'agent.version_changed', tenant, runId: live.id, data });
   });
   return getEvolution(context, name, caller);
 }
@@ -65,8 +62,10 @@ async function rollbackAgent(
   if (!parsed.success) throw invalidRequest(fieldErrorsOf(parsed.error));
   agentNamed(context, name);
   const { tenant, actor } = caller;
-  if (!(await rollBack(context.stepContext.knex, { tenant, agent: name }, actor, parsed.data.reason)))
-    throw noneLive(name);
+  const { reason } = parsed.data;
+  const { knex } = context.stepContext;
+  const wasLive = await knex.transaction((trx) => takeBack(trx, { tenant, agent: name }, actor, reason));
+  if (!wasLive) throw noneLive(name);
   return getEvolution(context, name, caller);
 }
 

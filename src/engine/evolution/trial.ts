@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { requestersOf } from '../../../steps/segment/begin-segment.js';
 import type { EvolutionTerms } from '../../core/agents/evolution-terms.js';
 import type { Caller } from '../../core/caller.js';
 import { HoldfastError } from '../../core/errors/errors.js';
@@ -8,6 +7,7 @@ import { canonical, digestOf, jsonOrNull, toJson } from '../../core/json.js';
 import { isOver } from '../../core/runs/run.js';
 import { saveAgent } from '../../storage/agents/agents.js';
 import { findVersion, insertVersion, saveReport, trialRunsOf } from '../../storage/evolution/agent-versions.js';
+import { requestersOf } from '../../storage/log/requesters.js';
 import type { RegisteredAgent } from '../agents/agent-registry.js';
 import { agentNamed, type EngineContext } from '../engine-context.js';
 import { startRunOf } from '../runs/start-run.js';

@@ -1,5 +1,4 @@
 import type { Knex } from 'knex';
-import { requestersOf } from '../../../steps/segment/begin-segment.js';
 import type { Caller } from '../../core/caller.js';
 import { differenceOf } from '../../core/difference.js';
 import { HoldfastError } from '../../core/errors/errors.js';
@@ -24,6 +23,7 @@ import {
   lastDecidedAbout,
 } from '../../storage/interruptions/interruptions.js';
 import { readEventsBefore, seqOf } from '../../storage/log/read-events.js';
+import { requestersOf } from '../../storage/log/requesters.js';
 import { inputOf, type RunRow, runViewOf } from '../../storage/runs/run-row.js';
 import { readRun } from '../../storage/runs/runs.js';
 import { toolSpecOf } from '../../tools/define/define-tool.js';

@@ -1,5 +1,4 @@
 import type { Knex } from 'knex';
-import { requestersOf } from '../../../steps/segment/begin-segment.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import type { Integrity } from '../../core/integrity/integrity.js';
 import {
@@ -15,6 +14,7 @@ import { nanosOf, usdOf } from '../../core/money.js';
 import { falseInterruptions } from '../../storage/integrity/shown-rows.js';
 import type { DecisionRow, InterruptionRow } from '../../storage/interruptions/interruption-rows.js';
 import { interruptionViewOf, isPast, saidOnEach } from '../../storage/interruptions/interruptions.js';
+import { requestersOf } from '../../storage/log/requesters.js';
 import type { RunRow } from '../../storage/runs/run-row.js';
 import type { EngineContext } from '../engine-context.js';
 import { assertFits, assertRunsNow, judgeExtras } from './approval-terms.js';

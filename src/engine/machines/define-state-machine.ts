@@ -1,4 +1,3 @@
-import { Agent } from '@openai/agents';
 import type { z } from 'zod';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { type JsonValue, jsonOrNull, toJson } from '../../core/json.js';
@@ -14,6 +13,7 @@ import { type InputReader, StateMachineModel } from '../../models/machines/state
 import { type DeclaredTool, isDeclared } from '../../tools/define/define-tool.js';
 import { problemBy, problemOf } from '../../tools/define/schema-parse.js';
 import type { AgentDeclaration } from '../agents/define.js';
+import { agentOfProgram } from '../plans/agent-of-program.js';
 
 type Kept =
   | 'version'
@@ -63,13 +63,6 @@ export interface StateMachineDeclaration<S extends StateDeclarations, I extends 
   readonly transition: (state: StateOf<S>, event: MachineEvent<z.output<I>>, context: MachineContext) => StepOf<S>;
 }
 
-const MOST_TURNS = 10_000;
-
-const jsonOutput = () => ({
-  ...{ type: 'json_schema' as const, name: 'output', strict: false },
-  schema: { type: 'object' as const, properties: {}, required: [], additionalProperties: true as const },
-});
-
 /**
  * A state machine among the `agents` of a configuration: an agent whose next calls a function of yours decides. Its runs are like those
  * of an agent. Throws `machine_invalid`, which says what is wrong.
@@ -99,8 +92,7 @@ export function defineStateMachine<S extends StateDeclarations, I extends z.ZodT
   };
   const model = new StateMachineModel(machine, inputBy(input));
   const instructions = [description ?? `The state machine ${name}.`, ...graphOf(rules)].join('\n');
-  const agent = new Agent({ name, instructions, model, tools: [...tools], outputType: jsonOutput() });
-  return { maxTurns: MOST_TURNS, ...rest, agent: agent as AgentDeclaration['agent'], onDenied: 'tell' };
+  return agentOfProgram({ name, instructions, model, tools }, rest);
 }
 
 type Refuse = (why: string) => never;

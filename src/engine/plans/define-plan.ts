@@ -1,4 +1,3 @@
-import { Agent } from '@openai/agents';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { compilePlan, invalidPlan } from '../../core/plans/compile-plan.js';
 import { agentToolName } from '../../core/plans/node-call.js';
@@ -12,6 +11,7 @@ import { askHumanTool } from '../../tools/waiting/ask-human.js';
 import { sleepTool } from '../../tools/waiting/sleep.js';
 import { waitForEventTool } from '../../tools/waiting/wait-for-event.js';
 import type { AgentDeclaration } from '../agents/define.js';
+import { agentOfProgram } from './agent-of-program.js';
 
 type Kept = 'version' | 'grants' | 'allowEverything' | 'separateRequester' | 'concurrency' | 'rate' | 'environment';
 
@@ -25,15 +25,6 @@ export interface PlanDeclaration
   /** Tools that its nodes name. */
   readonly tools?: readonly DeclaredTool[];
 }
-
-/** Children may take what is left of the turns of their plan. */
-const MOST_TURNS = 10_000;
-
-/** What a run of a plan gives is JSON, whatever its shape. */
-const jsonOutput = () => ({
-  ...{ type: 'json_schema' as const, name: 'output', strict: false },
-  schema: { type: 'object' as const, properties: {}, required: [], additionalProperties: true as const },
-});
 
 /**
  * A plan among the `agents` of a configuration. Its runs are like those of an agent, and the plan says which calls come next. Throws
@@ -51,25 +42,7 @@ export function definePlan({ name, plan: document, tools: own = [], ...rest }: P
   if (double !== undefined)
     throw invalidPlan(name, [{ pointer: '/tools', detail: `two tools have the name ${double.name}` }]);
   const instructions = plan.document.description ?? `The plan ${name}.`;
-  return agentOfPlans({ name, instructions, source: plan, tools }, rest);
-}
-
-interface OfPlans {
-  readonly name: string;
-  readonly instructions: string;
-  readonly source: PlanModel['source'];
-  readonly tools: readonly DeclaredTool[];
-}
-
-/** An agent that follows plans. */
-export function agentOfPlans(
-  { name, instructions, source, tools }: OfPlans,
-  rest: Omit<AgentDeclaration, 'agent' | 'onDenied'>,
-): AgentDeclaration {
-  const model = new PlanModel(name, source);
-  const agent = new Agent({ name, instructions, model, tools: [...tools], outputType: jsonOutput() });
-  // A call that is not granted is a node that failed, which the plan hears of.
-  return { maxTurns: MOST_TURNS, ...rest, agent: agent as AgentDeclaration['agent'], onDenied: 'tell' };
+  return agentOfProgram({ name, instructions, model: new PlanModel(name, plan), tools }, rest);
 }
 
 export const specsOf = (tools: readonly DeclaredTool[]): ReadonlyMap<string, ToolSpec> =>

@@ -18,7 +18,8 @@ import { askHumanTool } from '../../tools/waiting/ask-human.js';
 import { sleepTool } from '../../tools/waiting/sleep.js';
 import { waitForEventTool } from '../../tools/waiting/wait-for-event.js';
 import type { AgentDeclaration } from '../agents/define.js';
-import { agentOfPlans, type PlanDeclaration, specsOf } from './define-plan.js';
+import { agentOfProgram } from './agent-of-program.js';
+import { type PlanDeclaration, specsOf } from './define-plan.js';
 import { assertCovers, declaredCapabilities } from './plan-grants.js';
 
 /** What plans may be made of that agents propose. */
@@ -180,7 +181,8 @@ export function planProposals(declaration: ProposalsDeclaration): PlanProposals 
     },
   });
   const instructions = `Executes plans that were proposed (${name}).`;
-  return { tool, runner: agentOfPlans({ name, instructions, source: plans, tools: plans.tools }, rest) };
+  const model = new PlanModel(name, plans);
+  return { tool, runner: agentOfProgram({ name, instructions, model, tools: plans.tools }, rest) };
 }
 
 const proposal = z.object({

@@ -1,6 +1,5 @@
 import type { Knex } from 'knex';
 import { counted } from '../../../steps/exports/counted-work.js';
-import { requestersOf } from '../../../steps/segment/begin-segment.js';
 import type { EnvironmentName } from '../../core/containers/environment.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { grantsToJson } from '../../core/grants/grants.js';
@@ -14,6 +13,7 @@ import { databaseTrouble } from '../../storage/database/database-trouble.js';
 import { readClaim } from '../../storage/evidence/log-pages.js';
 import { asLogged } from '../../storage/integrity/copied-rows.js';
 import { readKeyedEvents } from '../../storage/log/keyed-events.js';
+import { requestersOf } from '../../storage/log/requesters.js';
 import { errorOf, inputOf, metadataOf, type RunRow } from '../../storage/runs/run-row.js';
 import { lockRun } from '../../storage/runs/runs.js';
 import { ATTEMPT, nextAttempt, tasksToRetry } from '../../storage/tasks/task-attempts.js';

@@ -1,6 +1,8 @@
 import type { Knex } from 'knex';
 import { type AgentVersion, type Measure, measure, type VERSION_STATUSES } from '../../core/evolution/version.js';
 import { canonical, type JsonObject, type JsonValue, objectsIn } from '../../core/json.js';
+import type { SystemEventData } from '../../core/log/system-event.js';
+import { appendSystemEvent } from '../ops/system-events.js';
 import type { RunRow } from '../runs/run-row.js';
 import { runs } from '../runs/runs.js';
 
@@ -67,48 +69,63 @@ export const listVersions = (db: Knex, tenant: string, agent: string): Promise<V
     ])
     .limit(LISTED);
 
-/** Makes a proposed version live, in the place of the one that was. Returns whether this call did. */
+type Change = Pick<SystemEventData<'agent.version_changed'>, 'status' | 'share' | 'actor'>;
+
+/** Tells of a change, in the transaction that makes it. */
+const tell = (
+  trx: Knex.Transaction,
+  { tenant, id: runId, agent, version }: Pick<VersionRow, 'tenant' | 'id' | 'agent' | 'version'>,
+  change: Change,
+) => appendSystemEvent(trx, { kind: 'agent.version_changed', tenant, runId, data: { agent, version, ...change } });
+
+/** Makes a proposed version live, in the place of the one that was. The second time it does nothing. */
 export async function makeLive(
   trx: Knex.Transaction,
   { tenant, id, agent }: Pick<VersionRow, 'tenant' | 'id' | 'agent'>,
   { share, terms, actor }: { readonly share: number; readonly terms: Measure | null; readonly actor: string | null },
-): Promise<boolean> {
+): Promise<void> {
   await trx.raw('select pg_advisory_xact_lock(hashtextextended(?, 0))', [`agent_versions ${tenant} ${agent}`]);
   const own = await versions(trx).where({ tenant, id }).forUpdate().first();
-  if (own?.status !== 'proposed') return false;
+  if (own?.status !== 'proposed') return;
   await versions(trx)
     .where({ tenant, agent, status: 'live' })
     .update({ status: 'replaced', ended_at: now(trx) });
   await versions(trx)
     .where({ tenant, id })
     .update({ status: 'live', share, actor, measure: terms === null ? null : canonical(terms), applied_at: now(trx) });
-  return true;
+  await tell(trx, own, { status: 'live', share, actor });
 }
 
 /** Changes the share of the live version. Returns whether there is one. */
 export async function setShare(
-  db: Knex,
+  trx: Knex.Transaction,
   of: { readonly tenant: string; readonly agent: string },
   share: number,
   actor: string,
 ): Promise<boolean> {
-  const changed = await versions(db)
+  const [live] = await versions(trx)
     .where({ tenant: of.tenant, agent: of.agent, status: 'live' })
-    .update({ share, actor });
-  return changed > 0;
+    .update({ share, actor })
+    .returning('*');
+  if (live === undefined) return false;
+  await tell(trx, live, { status: 'live', share, actor });
+  return true;
 }
 
 /** Takes the live version back; with `id` only that one. Returns whether this call did. */
 export async function takeBack(
-  db: Knex,
+  trx: Knex.Transaction,
   of: { readonly tenant: string; readonly agent: string; readonly id?: string },
   actor: string | null,
   reason: string,
 ): Promise<boolean> {
-  const changed = await versions(db)
+  const [gone] = await versions(trx)
     .where({ ...of, status: 'live' })
-    .update({ status: 'rolled_back', share: 0, actor, reason, ended_at: now(db) });
-  return changed > 0;
+    .update({ status: 'rolled_back', share: 0, actor, reason, ended_at: now(trx) })
+    .returning('*');
+  if (gone === undefined) return false;
+  await tell(trx, gone, { status: 'rolled_back', share: 0, actor });
+  return true;
 }
 
 /** How many runs of a version ended, and how many of these completed, of the newest ones. */

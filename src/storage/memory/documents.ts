@@ -44,7 +44,8 @@ export const documentOf = ({ space, key, version, value, labels, changed_at: at 
   ...{ labels: labelsOf(labels), changedAt: at.toISOString() },
 });
 
-const LIVING = '(expires_at is null or expires_at > now())';
+/** Of a document whose time is not over. */
+export const LIVING = '(expires_at is null or expires_at > now())';
 const living = (db: Knex, { tenant, space, owner }: MemoryPlace) =>
   documents(db).where({ tenant, space, owner }).whereRaw(LIVING);
 

@@ -1,13 +1,10 @@
 import type { Knex } from 'knex';
 import { z } from 'zod';
-import { HoldfastError } from '../../core/errors/errors.js';
 import { type JsonObject, jsonObject } from '../../core/json.js';
 import type { MemoryEntry, MemorySpaceView } from '../../core/memory/memory-view.js';
-import type { Page } from '../../core/page.js';
+import { type Page, readCursor, writeCursor } from '../../core/page.js';
 import type { MemoryScope } from '../../core/tools/memory-space.js';
-import { type DocumentPlace, type DocumentRow, documents, labelsOf } from './documents.js';
-
-const LIVING = '(expires_at is null or expires_at > now())';
+import { type DocumentPlace, type DocumentRow, documents, LIVING, labelsOf } from './documents.js';
 
 /** The spaces of a tenant that have documents, in the order of their names. */
 export async function spacesOf(db: Knex, tenant: string): Promise<MemorySpaceView[]> {
@@ -29,17 +26,8 @@ const entryOf = (row: Pick<DocumentRow, (typeof LISTED)[number]>): MemoryEntry =
   expiresAt: row.expires_at?.toISOString() ?? null,
 });
 
+/** Owner and key of the last document of a page. */
 const cursorShape = z.tuple([z.string(), z.string()]);
-
-function placeIn(cursor: string): readonly [string, string] {
-  try {
-    return cursorShape.parse(JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8')));
-  } catch {
-    throw new HoldfastError('invalid_request', 'The cursor is not one that this list gave.', {
-      fields: [{ pointer: '/cursor', detail: 'use nextCursor of the page before' }],
-    });
-  }
-}
 
 /** A page of documents of a space, by owner and key. */
 export async function listDocuments(
@@ -60,12 +48,12 @@ export async function listDocuments(
     .limit(limit + 1)
     .select(...LISTED);
   if (owner !== undefined) found.where({ owner });
-  if (cursor !== undefined) found.whereRaw('(owner, key) > (?, ?)', [...placeIn(cursor)]);
+  if (cursor !== undefined) found.whereRaw('(owner, key) > (?, ?)', [...readCursor(cursor, cursorShape)]);
   const rows = await found;
   const items = rows.slice(0, limit).map(entryOf);
   const last = items.at(-1);
   const more = rows.length > limit && last !== undefined;
-  const next = more ? Buffer.from(JSON.stringify([last.owner, last.key])).toString('base64url') : null;
+  const next = more ? writeCursor([last.owner, last.key]) : null;
   return { items, nextCursor: next };
 }
 

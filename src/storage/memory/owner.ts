@@ -1,7 +1,5 @@
 import type { Knex } from 'knex';
-import { z } from 'zod';
 import { HoldfastError } from '../../core/errors/errors.js';
-import { jsonOrNull } from '../../core/json.js';
 import type { MemorySpace } from '../../core/tools/memory-space.js';
 
 interface Owning {
@@ -34,14 +32,4 @@ export async function ownerOf(
   if (only === undefined) throw without('is about no subject');
   if (other !== undefined) throw without('is about several subjects');
   return only;
-}
-
-const created = z.object({ requestedBy: z.array(z.string()) });
-
-/** Who asked for a run, as the first event of its log says; empty: it does not say. */
-export async function requestersOf(db: Knex, runId: string): Promise<readonly string[]> {
-  const first: { data: string | null } | undefined = await db('holdfast.events')
-    .where({ run_id: runId, seq: 1 })
-    .first('data');
-  return created.safeParse(jsonOrNull(first?.data ?? '')).data?.requestedBy ?? [];
 }

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import { z } from 'zod';
-import { HoldfastError } from '../../core/errors/errors.js';
 import type { InterruptionView } from '../../core/interruptions/interruption.js';
+import { readCursor, writeCursor } from '../../core/page.js';
 import type { RunStatus } from '../../core/runs/run.js';
 import { idsOfSubject } from '../retention/subjects.js';
 import type { Cut } from './page-rows.js';
@@ -16,19 +16,6 @@ const cursorShape = z.tuple([
   // An id, or the key of a batch.
   z.string().regex(/^[\x21-\x7e]{1,255}$/),
 ]);
-
-export const writeCursor = (place: readonly string[]): string =>
-  Buffer.from(JSON.stringify(place)).toString('base64url');
-
-export function readCursor<Place>(cursor: string, shape: z.ZodType<Place>): Place {
-  try {
-    return shape.parse(JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8')));
-  } catch {
-    throw new HoldfastError('invalid_request', 'The cursor is not one that a list of this server gave.', {
-      fields: [{ pointer: '/cursor', detail: 'use nextCursor of the page before' }],
-    });
-  }
-}
 
 /** `at` is a time in UTC as RFC 3339 writes it, as exact as the column is. */
 export const encodeCursor = (at: string, id: string): string => writeCursor([at, id]);

@@ -2,8 +2,9 @@ import type { Knex } from 'knex';
 import { z } from 'zod';
 import type { RunOrder } from '../../core/interruptions/run-rows.js';
 import { idText } from '../../core/json.js';
+import { readCursor, writeCursor } from '../../core/page.js';
 import { type PageRows, rowsOfPage } from './page-rows.js';
-import { decodeCursor, encodeCursor, type Placed, placeOf, readCursor, writeCursor } from './run-list.js';
+import { decodeCursor, encodeCursor, type Placed, placeOf } from './run-list.js';
 
 /** By what runs stand, the highest first; then by their id. */
 interface Order {
