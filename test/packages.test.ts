@@ -19,6 +19,7 @@ const lock = z.object({
       integrity: z.string().optional(),
       resolved: z.string().optional(),
       dev: z.boolean().optional(),
+      hasInstallScript: z.boolean().optional(),
     }),
   ),
 });
@@ -33,7 +34,15 @@ test('each package of the lock file has a digest, and none an address', () => {
 });
 
 test('no package runs a program when it is installed', () => {
-  expect(textOf('.npmrc').split('\n')).toContain('ignore-scripts=true');
+  const { allowScripts } = z
+    .object({ allowScripts: z.record(z.string(), z.literal(false)) })
+    .parse(JSON.parse(textOf('package.json')));
+  const run = installed.filter(([, { hasInstallScript }]) => hasInstallScript === true).map(([path]) => nameOf(path));
+  expect(Object.keys(allowScripts)).toEqual([...new Set(run)].sort());
+});
+
+test('packing runs the script that builds', () => {
+  expect(textOf('.npmrc')).not.toMatch(/ignore-scripts/);
 });
 
 const bom = z.object({

@@ -93,13 +93,24 @@ describe.runIf(SLOW)('an application that installs the tarball', () => {
   beforeAll(async () => {
     const files = [
       'package.json',
+      '.npmrc',
       'tsconfig.json',
       'tsconfig.build.json',
       'tsconfig.console.json',
       'README.md',
       'LICENSE',
     ];
-    const folders = ['src', 'steps', 'workflows', 'migrations', 'scripts/console', 'docs', 'examples', 'deploy'];
+    const folders = [
+      'src',
+      'steps',
+      'workflows',
+      'migrations',
+      'scripts/console',
+      'scripts/pack',
+      'docs',
+      'examples',
+      'deploy',
+    ];
     for (const name of [...files, ...folders]) cpSync(join(ROOT, name), join(clone, name), { recursive: true });
     symlinkSync(join(ROOT, 'node_modules'), join(clone, 'node_modules'));
     mkdirSync(app);
@@ -117,6 +128,28 @@ describe.runIf(SLOW)('an application that installs the tarball', () => {
     const loads = names.map((name) => `console.log(typeof (await import('${name}')));`).join('');
     expect(await node('--input-type=module', '-e', loads)).toBe('object\n'.repeat(names.length));
   });
+
+  test('has declarations in which a compiler finds no error', async () => {
+    const imports = names.map((name, index) => `import * as entry${index} from '${name}';\nexport { entry${index} };`);
+    writeFileSync(join(app, 'types.ts'), imports.join('\n'));
+    const options = [
+      '--strict',
+      '--module',
+      'nodenext',
+      '--target',
+      'es2023',
+      '--types',
+      'node',
+      '--skipLibCheck',
+      'false',
+    ];
+    const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');
+    const said = await node(compiler, '--noEmit', ...options, 'types.ts').catch(
+      (error: { stdout: string }) => error.stdout,
+    );
+    // The Agents SDK's own declarations have errors under newer types of Node.
+    expect(said.split('\n').filter((line) => /^(types\.ts|node_modules\/holdfast\/)/.test(line))).toEqual([]);
+  }, 120_000);
 
   test('loads every entry by require', async () => {
     const loads = names.map((name) => `console.log(typeof require('${name}'));`).join('');

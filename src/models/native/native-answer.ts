@@ -10,7 +10,7 @@ import type {
   StreamPart,
   TokenUsage,
   WholeAnswer,
-} from './native-options.js';
+} from './ai-sdk.js';
 
 type Message = Prompt[number];
 type Assistant = Extract<Message, { role: 'assistant' }>;

@@ -18,7 +18,7 @@ import { argumentsEvent, doneEvent, isOutputItem, reasoningEvent } from '../prov
 import { usageOf } from '../providers/streamed-response.js';
 import { NativeAnswer } from './native-answer.js';
 import { nativeFailure } from './native-failure.js';
-import type { LanguageModel } from './native-options.js';
+import type { LanguageModel } from './ai-sdk.js';
 import type { NativePackages } from './native-packages.js';
 import { nativeRequest, ownItems } from './native-request.js';
 

@@ -1,4 +1,3 @@
-import type { AnthropicProvider } from '@ai-sdk/anthropic';
 import { z } from 'zod';
 import type { FieldError } from '../../core/errors/errors.js';
 import { NATIVE_PROVIDERS } from '../../core/models/model-provider-table.js';
@@ -46,13 +45,3 @@ export function nativeProblems(options: NativeApiOptions): readonly FieldError[]
     });
   return problems;
 }
-
-/** The types of the AI SDK's models, version 3, as far as Holdfast touches them. */
-export type LanguageModel = ReturnType<AnthropicProvider['languageModel']>;
-export type CallOptions = Parameters<LanguageModel['doGenerate']>[0];
-export type Prompt = CallOptions['prompt'];
-export type WholeAnswer = Awaited<ReturnType<LanguageModel['doGenerate']>>;
-export type StreamedAnswer = Awaited<ReturnType<LanguageModel['doStream']>>;
-export type StreamPart = StreamedAnswer['stream'] extends ReadableStream<infer P> ? P : never;
-export type FinishReason = WholeAnswer['finishReason'];
-export type TokenUsage = WholeAnswer['usage'];

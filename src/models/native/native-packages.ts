@@ -7,7 +7,7 @@ import {
   type OptionalPackage,
 } from '../../core/models/model-provider-table.js';
 import { textOf } from '../failures/failure-causes.js';
-import type { LanguageModel } from './native-options.js';
+import type { LanguageModel } from './ai-sdk.js';
 
 /** Where the AI SDK sends its requests, and how. */
 export interface NativeSettings {
