@@ -16,9 +16,9 @@ import { abortError, throwIfAborted } from '../providers/abort.js';
 import { finishReasonOf } from '../providers/answer-terms.js';
 import { argumentsEvent, doneEvent, isOutputItem, reasoningEvent } from '../providers/response-events.js';
 import { usageOf } from '../providers/streamed-response.js';
+import type { LanguageModel } from './ai-sdk.js';
 import { NativeAnswer } from './native-answer.js';
 import { nativeFailure } from './native-failure.js';
-import type { LanguageModel } from './ai-sdk.js';
 import type { NativePackages } from './native-packages.js';
 import { nativeRequest, ownItems } from './native-request.js';
 
