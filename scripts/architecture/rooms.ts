@@ -52,6 +52,7 @@ export const PACKAGES: { readonly [name: string]: string } = {
   zod: 'Parsing what comes in over a border.',
   knex: 'SQL and migrations.',
   pg: 'PostgreSQL.',
+  '@types/pg': 'The types of pg, which declarations of DBOS and of the engine name.',
   '@electric-sql/pglite': 'The embedded database.',
   '@openai/agents': "Agents, the loop, OpenAI's models.",
   '@openai/agents-extensions': 'The adapter for models of the AI SDK. Optional.',
