@@ -1,38 +1,13 @@
 #!/usr/bin/env node
-import pino from 'pino';
 import type { CliServices } from './cli/cli-services.js';
 import { runCommandLine } from './cli/command-line.js';
 import { printError } from './cli/print.js';
-import type { Settings } from './config.js';
-import type { EngineLog } from './core/ops/log-record.js';
-import { type LogFields, logRecord } from './core/ops/log-record.js';
 import { watchStrayThrows } from './engine/dbos/stray-throws.js';
 import { SILENT } from './engine/engine-config.js';
 import { knowSettings } from './engine/secrets/setting-secrets.js';
-import { shownBeginning, withoutKnownSecrets } from './models/secrets/known-secrets.js';
-
-/** One line of JSON for each thing that is said: docs/operate/logs.md. */
-function jsonLog(level: Settings['logLevel']): EngineLog {
-  const lines = pino(
-    {
-      ...{ level, base: null, timestamp: () => `,"timestamp":"${new Date().toISOString()}"` },
-      formatters: { level: (label) => ({ level: label.toUpperCase() }) },
-    },
-    pino.destination({ fd: 2, sync: true }),
-  );
-  const record = (fields: LogFields, message: string) =>
-    logRecord(fields, message, (text, wasCut) => (wasCut ? shownBeginning(text) : withoutKnownSecrets(text)));
-  return {
-    debug: (fields, message) => lines.debug(record(fields, message)),
-    info: (fields, message) => lines.info(record(fields, message)),
-    warn: (fields, message) => lines.warn(record(fields, message)),
-    error: (fields, message) => lines.error(record(fields, message)),
-  };
-}
 
 /** Opens the doors between rooms of one floor. Each is loaded when a command goes through it. */
 const services: CliServices = {
-  log: jsonLog,
   openHttp: async (engine, options) => (await import('./http/server.js')).createHttpServer(engine, options),
   isLoopback: async (host) => (await import('./http/auth/host.js')).isLoopback(host),
   keptToken: async (dataDir) => (await import('./http/auth/tokens.js')).keptToken(dataDir),

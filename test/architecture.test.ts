@@ -44,7 +44,7 @@ const HOMES: Record<string, readonly string[]> = {
   preact: ['console'],
   '@preact/signals': ['console'],
   '@tanstack/query-core': ['console'],
-  pino: ['main'],
+  pino: ['cli'],
   'hyparquet-writer': ['datasets'],
   'prom-client': ['metrics'],
   re2js: ['core'],
@@ -57,7 +57,7 @@ const HOMES: Record<string, readonly string[]> = {
 const TYPES: Record<string, readonly string[]> = {
   knex: ['steps', 'engine'],
   pg: ['storage'],
-  pino: ['http', 'cli', 'main'],
+  pino: ['http', 'cli'],
 };
 
 const packageOf = (specifier: string): string =>
@@ -146,5 +146,29 @@ describe('architecture', () => {
 
   it('no file has more than 400 lines', () => {
     expect(longFiles()).toEqual([]);
+  });
+});
+
+describe('a command that asks a server', () => {
+  /** What is loaded before the command line is read. */
+  function loadedFirst(): ReadonlySet<string> {
+    const loaded = new Set<string>();
+    const next = ['src/main.ts'];
+    for (let file = next.pop(); file !== undefined; file = next.pop()) {
+      if (loaded.has(file)) continue;
+      loaded.add(file);
+      for (const { target, to } of IMPORTS.filter(
+        ({ from, typeOnly, isLater }) => from === file && !typeOnly && !isLater,
+      )) {
+        if (target !== null) next.push(target);
+        else if (!to.startsWith('node:')) loaded.add(packageOf(to));
+      }
+    }
+    return loaded;
+  }
+
+  it('loads no package that takes longer than the command', () => {
+    const packages = [...loadedFirst()].filter((name) => name in HOMES).sort();
+    expect(packages).toEqual(['commander', 'eventsource-parser', 'ipaddr.js', 're2js', 'rfc6902', 'zod']);
   });
 });

@@ -54,6 +54,8 @@ export interface Import {
   /** The file that it leads to; null: a package. */
   readonly target: string | null;
   readonly typeOnly: boolean;
+  /** Loaded by `import()` when the code comes to it. */
+  readonly isLater: boolean;
   /** The names that are imported as values; those of `export … from` too. */
   readonly names: readonly string[];
 }
@@ -77,9 +79,10 @@ function importsOf(path: string): Import[] {
       to,
       target: target(to),
       typeOnly: type !== undefined,
+      isLater: false,
       names: namesIn(clause),
     })),
-    ...loaded.map(([, to = '']) => ({ from: path, to, target: target(to), typeOnly: false, names: [] })),
+    ...loaded.map(([, to = '']) => ({ from: path, to, target: target(to), typeOnly: false, isLater: true, names: [] })),
   ];
 }
 

@@ -28,7 +28,6 @@ interface DemoOptions {
 
 /** What the commands need of other modules; `main.ts` provides it. */
 export interface CliServices {
-  readonly log: (level: Settings['logLevel']) => EngineLog;
   readonly openHttp: (engine: Engine, options: HttpOptions) => Promise<HttpServer>;
   readonly isLoopback: (host: string) => Promise<boolean>;
   /** Null: none was made yet. */

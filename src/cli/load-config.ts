@@ -1,13 +1,11 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { inspect } from 'node:util';
-import { createJiti } from 'jiti';
 import { z } from 'zod';
 import { HoldfastError } from '../core/errors/errors.js';
 import { isRecord } from '../core/json.js';
 import { tenantLimits } from '../core/queue/dispatch.js';
 import type { HoldfastConfig } from '../engine/agents/define.js';
-import { SHARED_MODULES } from '../engine/shared-modules.js';
 
 const anObject = (expected: string) => z.custom<object>(isRecord, { error: `expected ${expected}` });
 
@@ -86,6 +84,11 @@ function configIn(exported: unknown): HoldfastConfig | Problem {
 }
 
 async function importFile(path: string, ownModules: { readonly [name: string]: unknown }): Promise<unknown> {
+  // Most commands load no configuration, and the Agents SDK takes longer to load than all the rest.
+  const [{ SHARED_MODULES }, { createJiti }] = await Promise.all([
+    import('../engine/shared-modules.js'),
+    import('jiti'),
+  ]);
   const virtualModules = { ...SHARED_MODULES, ...ownModules };
   const jiti = createJiti(import.meta.url, { fsCache: false, interopDefault: false, virtualModules });
   try {

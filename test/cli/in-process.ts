@@ -7,7 +7,6 @@ const shut = (): never => {
 };
 /** The doors of commands that go through none. */
 export const SHUT_DOORS: CliServices = {
-  log: shut,
   openHttp: shut,
   isLoopback: shut,
   keptToken: shut,

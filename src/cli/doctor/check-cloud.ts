@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { type ParseArgsConfig, parseArgs } from 'node:util';
-import { parse, YAMLError } from 'yaml';
 import { z } from 'zod';
 import type { Settings } from '../../config.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { type LinearPattern, linearPattern } from '../../core/limits/linear-pattern.js';
+import { yaml } from '../formats.js';
 import { type Finding, fail, failed, ok, warn } from './finding.js';
 
 /** What `dbos-cloud app deploy` leaves out by itself. */
@@ -171,9 +171,9 @@ export function readCloudFile(dir: string): CloudFile {
 
 function contentOf(path: string): unknown {
   try {
-    return parse(readFileSync(path, 'utf8'));
+    return yaml().parse(readFileSync(path, 'utf8'));
   } catch (cause) {
-    const why = cause instanceof YAMLError ? cause.message.split('\n')[0] : codeOf(cause);
+    const why = cause instanceof yaml().YAMLError ? cause.message.split('\n')[0] : codeOf(cause);
     throw new HoldfastError('config_invalid', `${path} cannot be read: ${why}`, {
       hint: 'DBOS Cloud needs that file beside package.json; docs/operate/dbos-cloud.md has a whole one.',
     });

@@ -7,7 +7,7 @@ import type { Database } from '../../storage/database/database.js';
 import { refuseConnections } from '../../storage/database/refuse-connections.js';
 import { SILENT } from '../engine-config.js';
 import { APPLICATION, RECORDING_VERSION } from './recording-version.js';
-import { hearStrays } from './stray-throws.js';
+import { hearStrays } from './sdk-rejections.js';
 
 /** Packages that the SDK asks for in DBOS Cloud alone. */
 const CLOUD_PACKAGES = /@dbos-inc\/dbos-enterprise|@opentelemetry\/|winston/;

@@ -157,7 +157,7 @@ interface OpenServer {
 export async function serve(settings: Settings, services: CliServices): Promise<void> {
   // Whatever this process makes is for its user alone, also what tools and servers that it starts make.
   process.umask(0o077);
-  const log = services.log(settings.logLevel);
+  const log = (await import('../../json-log.js')).jsonLog(settings.logLevel);
   watchStrayThrows(hearerOf(log));
   consoleIntoLog(log);
   const stop = watchStopSignals(settings.shutdownGraceMs, log);

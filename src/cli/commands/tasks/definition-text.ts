@@ -1,6 +1,6 @@
-import { stringify } from 'yaml';
 import { isObject, type JsonObject, type JsonValue, sameJson } from '../../../core/json.js';
 import { parseTask, type TaskDefinition } from '../../../core/tasks/task-definition.js';
+import { yaml } from '../../formats.js';
 
 const plain = (task: TaskDefinition): JsonObject => JSON.parse(JSON.stringify(task));
 
@@ -47,5 +47,5 @@ export function definitionText(task: TaskDefinition): string {
   const named = { image: task.environment.image, ...(isObject(environment) ? environment : {}) };
   const whole = { name, version, category, difficulty, instruction, ...said, environment: named, metadata };
   // Metadata may hold anything, also what looks like a file.
-  return stringify({ ...whole, ...shortened(said) }, { lineWidth: 0 });
+  return yaml().stringify({ ...whole, ...shortened(said) }, { lineWidth: 0 });
 }

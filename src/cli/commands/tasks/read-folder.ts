@@ -15,12 +15,11 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { parse, TomlError } from 'smol-toml';
-import { parseDocument } from 'yaml';
 import { HoldfastError } from '../../../core/errors/errors.js';
 import type { HarborFolder } from '../../../core/harbor/harbor-import.js';
 import { type JsonObject, jsonObject } from '../../../core/json.js';
 import { fileOf } from '../../../core/tasks/task-file.js';
+import { toml, yaml } from '../../formats.js';
 import { misuse } from '../../options.js';
 
 /** Reads what someone else made: no link is followed, nothing but files is opened, and all of it is bounded. */
@@ -173,7 +172,7 @@ const COMPOSE = 'environment/docker-compose.yaml';
 const MAIN = 'main';
 
 function servicesIn(text: string, path: string): readonly string[] {
-  const document = parseDocument(text);
+  const document = yaml().parseDocument(text);
   const [wrong] = document.errors;
   if (wrong !== undefined) throw unreadable(path, `it is no YAML: ${wrong.message.split('\n', 1)[0]}`);
   const compose: unknown = document.toJS({ maxAliasCount: 100 });
@@ -184,9 +183,9 @@ function servicesIn(text: string, path: string): readonly string[] {
 /** As JSON: dates become texts. */
 function configIn(text: string, path: string): JsonObject {
   try {
-    return jsonObject.parse(JSON.parse(JSON.stringify(parse(text))));
+    return jsonObject.parse(JSON.parse(JSON.stringify(toml().parse(text))));
   } catch (error) {
-    if (!(error instanceof TomlError)) throw error;
+    if (!(error instanceof toml().TomlError)) throw error;
     throw unreadable(
       path,
       `it is no TOML: line ${error.line}, ${(error.message.split('\n')[0] ?? '').replace('Invalid TOML document: ', '')}`,

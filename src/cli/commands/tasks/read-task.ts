@@ -1,11 +1,11 @@
 import { existsSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { parseDocument } from 'yaml';
 import { HoldfastError } from '../../../core/errors/errors.js';
 import { importHarbor } from '../../../core/harbor/harbor-import.js';
 import { isObject } from '../../../core/json.js';
 import { parseTask, type TaskDefinition } from '../../../core/tasks/task-definition.js';
 import { fileOf, type TaskFile } from '../../../core/tasks/task-file.js';
+import { yaml } from '../../formats.js';
 import { shippedTasks } from '../../help.js';
 import {
   type FolderFile,
@@ -58,7 +58,7 @@ export function placeOf(place: string): string {
 function ofText({ content }: FolderFile, path: string): unknown {
   const text = content.toString('utf8');
   if (!Buffer.from(text, 'utf8').equals(content)) throw unreadable(path, 'it is no UTF-8');
-  const document = parseDocument(text, { prettyErrors: true });
+  const document = yaml().parseDocument(text, { prettyErrors: true });
   const [problem] = document.errors;
   if (problem !== undefined) throw unreadable(path, `it is no YAML: ${firstLine(problem.message)}`);
   try {

@@ -1,9 +1,9 @@
 import { Command, Option } from 'commander';
-import { stringify } from 'smol-toml';
 import { z } from 'zod';
 import { exportHarbor } from '../../../core/harbor/harbor-export.js';
 import { Allowance } from '../../../core/limits/allowance.js';
 import { resolveTask } from '../../../core/tasks/resolve-task.js';
+import { toml as tomlFormat } from '../../formats.js';
 import { jsonObjectOption, whole } from '../../options.js';
 import { plain, print } from '../../print.js';
 import { writeFolder } from './read-folder.js';
@@ -33,7 +33,7 @@ export const taskExportCommand = (): Command =>
         resolveTask(definition, { parameters, seed }, new Allowance()),
         definition,
       );
-      const toml = { content: Buffer.from(stringify(config)), executable: false };
+      const toml = { content: Buffer.from(tomlFormat().stringify(config)), executable: false };
       const target = writeFolder(harbor, new Map([['task.toml', toml], ...files]));
       for (const note of notes) process.stderr.write(`note  ${plain(note)}\n`);
       print(`written to ${target}`);
