@@ -7,7 +7,7 @@ import type { RunEvent } from '../../core/log/event.js';
 import type { CutValues, Page, PageOf } from '../../core/page.js';
 import { isOver, type ListedRun, type RunStatus, type RunView } from '../../core/runs/run.js';
 import { type LiftedWork, type LiftWork, SET_ASIDE_MOST, type SetAsideList } from '../../core/runs/set-aside.js';
-import { shownBeginning } from '../../models/secrets/known-secrets.js';
+import { shownBeginning, withoutKnownSecrets } from '../../models/secrets/known-secrets.js';
 import { atOneMoment } from '../../storage/database/transactions.js';
 import { shownRun } from '../../storage/integrity/legible-rows.js';
 import { shownOf } from '../../storage/integrity/shown-rows.js';
@@ -41,9 +41,11 @@ type LongRow<Column extends string> = { readonly [C in Column]: string | null } 
 /** Whether a value is shown in part in lists. */
 export const isLong = (json: string): boolean => Buffer.byteLength(json) > PREVIEW_BYTES;
 
-/** Without half a character, and without what may be the beginning of a secret. */
+/** The whole text, or so much of it. What is cut ends without half a character, and without what may be the beginning of a secret. */
 export const beginningOf = (text: string, chars = SHOWN_CHARS): string =>
-  shownBeginning(text.slice(0, chars)).replace(/[\uD800-\uDBFF]$/, '');
+  text.length <= chars
+    ? withoutKnownSecrets(text)
+    : shownBeginning(text.slice(0, chars)).replace(/[\uD800-\uDBFF]$/, '');
 
 /**
  * How often one looks again for what another process did; where there is none, or where the run is at work in this one, only
