@@ -4,10 +4,11 @@ import { HoldfastError, isErrorCode } from '../src/core/errors/errors.js';
 import { type JsonValue, toJson } from '../src/core/json.js';
 import type { ContextNote } from '../src/core/runs/run-context.js';
 import { catchingLate } from '../steps/calls/late-throws.js';
+import { purely } from '../steps/calls/pure-callbacks.js';
 import { assertLeased, LostExecutionError } from '../steps/context.js';
 import { isTransient } from '../steps/database-retry.js';
 import type { CallSource } from './call-source.js';
-import { inStep, type SegmentContext } from './segment-context.js';
+import { inStep, type SegmentContext, SegmentStop } from './segment-context.js';
 
 /**
  * Runs work as one step of the segment. What the work itself may fail with is part of its result: a step that throws means
@@ -70,9 +71,10 @@ export async function callbackStep(
   const said = known(scope.source);
   if (said !== undefined) return said;
   const code = { what: `the callback ${name}`, runId: scope.run.id, tool: null, callId: null };
+  const called = calledIn(scope, code.what, () => catchingLate(code, callback));
   const answer = async (): Promise<Answer> => {
     try {
-      const value = toJson(await catchingLate(code, callback));
+      const value = toJson(await called());
       return { type: 'answered', value, ...noteOf(scope) };
     } catch (error) {
       const { name: kind, message } = error instanceof Error ? error : new Error(String(error));
@@ -83,8 +85,23 @@ export async function callbackStep(
   const isInPlace = scope.source.stepMode(name, true) === 'in_place';
   const heard = isInPlace ? await inStep(answer) : await durableStep(scope, name, answer);
   scope.context.apply(heard.context);
-  if (heard.type === 'threw') throw errorOf(heard);
+  if (heard.type === 'threw') throw endedBy(scope, errorOf(heard));
   return heard.value;
+}
+
+/** Returns a callback as the agent of the run declares it. */
+export const calledIn = <T>(
+  { run }: SegmentContext,
+  what: string,
+  callback: () => T,
+): (() => T | Promise<Awaited<T>>) =>
+  run.pureCallbacks ? () => purely(`${what} of the agent ${run.agent}`, callback) : callback;
+
+/** The run ends by what a pure callback did, whatever the SDK makes of an error there. */
+function endedBy(scope: SegmentContext, error: Error): Error {
+  if (!(error instanceof HoldfastError) || error.code !== 'callback_not_pure') return error;
+  scope.stop = { type: 'failed', error: error.view() };
+  return new SegmentStop(scope.stop);
 }
 
 function noteOf(scope: SegmentContext): Note {

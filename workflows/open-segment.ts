@@ -28,6 +28,7 @@ export interface RunnableAgent extends StartableAgent {
   readonly agent: Agent;
   readonly onDenied: 'stop' | 'tell';
   readonly onTruncated: 'fail' | 'continue';
+  readonly pureCallbacks: boolean;
   readonly separateRequester: RunFacts['separateRequester'];
   readonly stream: boolean;
   readonly plainTools: RunFacts['plainTools'];
@@ -92,6 +93,7 @@ export const runFacts = (options: Workplace, run: RunRow, task: RunTask | null =
   limits: limitsOf(run),
   onDenied: options.agents.get(run.agent)?.onDenied ?? 'stop',
   onTruncated: options.agents.get(run.agent)?.onTruncated ?? 'fail',
+  pureCallbacks: options.agents.get(run.agent)?.pureCallbacks ?? false,
   separateRequester: options.agents.get(run.agent)?.separateRequester ?? [],
   model: run.model,
   rebuilt: run.rebuilt_segment,

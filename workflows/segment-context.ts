@@ -46,6 +46,8 @@ export interface RunFacts {
   readonly onDenied: 'stop' | 'tell';
   /** What becomes of the run when an answer was cut at its limit of tokens. */
   readonly onTruncated: 'fail' | 'continue';
+  /** Whether input and output fail in its callbacks. */
+  readonly pureCallbacks: boolean;
   /** What its agent and the engine say of whether who asked for it may approve its calls. */
   readonly separateRequester: readonly (boolean | undefined)[];
   /** The model that is asked in place of those of the agents; null: theirs. */

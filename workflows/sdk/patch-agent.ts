@@ -12,7 +12,7 @@ import type { JsonValue } from '../../src/core/json.js';
 import { nameOf } from '../../src/tools/define/define-tool.js';
 import { instrumentTool, setInstrumentation } from '../../src/tools/define/watched-tool.js';
 import type { CallSource } from '../call-source.js';
-import { callbackStep } from '../durable-step.js';
+import { callbackStep, calledIn } from '../durable-step.js';
 import { asDurable } from '../model-turn/durable-model.js';
 import { endingBy, toolsWith } from '../model-turn/run-scaffold.js';
 import { currentSegment, type SegmentContext } from '../segment-context.js';
@@ -105,7 +105,7 @@ async function enabledTools(scope: SegmentContext, agent: Agent, context: RunCon
       ? await callbackStep(scope, `enabled:${tool.name}`, ask, (source) =>
           source.offered(scope.turns + 1, nameOf(tool)),
         )
-      : await ask();
+      : await calledIn(scope, `isEnabled of ${tool.name}`, ask)();
     if (says === true) enabled.push(tool);
   }
   return enabled;
@@ -124,7 +124,7 @@ async function enabledHandoffs(
       ? await callbackStep(scope, `enabled:${handoff.toolName}`, ask, (source) =>
           source.has(scope.turns + 1) ? true : undefined,
         )
-      : await ask();
+      : await calledIn(scope, `isEnabled of ${handoff.toolName}`, ask)();
     if (says === true) enabled.push(durableHandoff(scope, handoff));
   }
   return enabled;

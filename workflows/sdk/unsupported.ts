@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { Agent, getClientToolSearchExecutor, type Tool } from '@openai/agents';
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import { owningThrows } from '../../steps/calls/late-throws.js';
+import { hookPurely } from '../../steps/calls/pure-callbacks.js';
 import { currentSegment, inStep, type SegmentContext } from '../segment-context.js';
 
 /** What cannot run durably, and why: null where it can. */
@@ -86,7 +87,11 @@ export const inHook = <T>(scope: SegmentContext, work: () => T): T => {
     return true;
   };
   const owner = { what, runId: scope.run.id, tool: null, callId: null, fail };
-  return owningThrows(owner, () => listeners.run({ type: 'hook', scope }, () => inStep(work)));
+  const tell = (error: HoldfastError): void => {
+    scope.stop ??= { type: 'failed', error: error.view() };
+  };
+  const called = (): T => (scope.run.pureCallbacks ? hookPurely(what, work, tell) : work());
+  return owningThrows(owner, () => listeners.run({ type: 'hook', scope }, () => inStep(called)));
 };
 
 /** Runs the body of a tool of a plain SDK program. What was refused in it is its error, whatever text the SDK makes of that. */

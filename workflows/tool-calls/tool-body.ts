@@ -93,7 +93,10 @@ export function endOfRun(
   authorized: AuthorizedCall,
   result: ToolResult | AgentToolResult,
 ): ErrorView | null {
-  if (result.type === 'tripped') return new HoldfastError('guardrail_tripped', result.outcome.message).view();
+  if (result.type === 'tripped') {
+    const { code, message } = result.outcome;
+    return new HoldfastError(code === 'callback_not_pure' ? code : 'guardrail_tripped', message).view();
+  }
   if (result.type !== 'settled' || result.outcome.type !== 'error') return null;
   const { code, message } = result.outcome;
   const ends =

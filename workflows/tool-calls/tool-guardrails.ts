@@ -1,7 +1,7 @@
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import type { ToolResult } from '../../steps/calls/call-tool.js';
 import type { CallSource } from '../call-source.js';
-import { callbackStep } from '../durable-step.js';
+import { callbackStep, calledIn } from '../durable-step.js';
 import { type AuthorizedCall, type SegmentContext, SegmentStop, type WrappedTool } from '../segment-context.js';
 import { callItem, givenBy } from './tool-body.js';
 
@@ -70,16 +70,28 @@ export async function afterOutputGuardrails(
   if (guardrails.length === 0 || agent === undefined) return result;
   if (result.type !== 'settled' || result.outcome.type !== 'output') return result;
   const toolCall = callItem(authorized.callId, original.name, authorized.argumentsText);
-  const verdict = await ask(
-    guardrails,
-    { context, agent, toolCall, output: givenBy(result.outcome) },
-    `the result of ${original.name} (call ${authorized.callId})`,
-  );
+  const args = { context, agent, toolCall, output: givenBy(result.outcome) };
+  const judge = () => ask(guardrails, args, `the result of ${original.name} (call ${authorized.callId})`);
+  const verdict = await judged(calledIn(scope, `an output guardrail of the tool ${original.name}`, judge));
+  if ('code' in verdict) return { type: 'tripped', outcome: { type: 'error', ...verdict } };
   if (verdict.type === 'allow') return result;
   const outcome = { type: 'error' as const, code: 'guardrail_rejected', message: verdict.message };
   return verdict.type === 'reject'
     ? { type: 'settled', outcome }
     : { type: 'tripped', outcome: { ...outcome, code: 'guardrail_tripped' } };
+}
+
+/** What guardrails said, or the error by which a pure one ends the run. */
+async function judged(
+  judge: () => Promise<Verdict>,
+): Promise<Verdict | { readonly code: 'callback_not_pure'; readonly message: string }> {
+  try {
+    return await judge();
+  } catch (error) {
+    if (error instanceof HoldfastError && error.code === 'callback_not_pure')
+      return { code: error.code, message: error.message };
+    throw error;
+  }
 }
 
 /** A function call as a model asks for it. */

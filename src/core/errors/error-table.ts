@@ -245,6 +245,12 @@ const RUN_ERRORS = {
     'A guardrail could not say whether the run may go on',
     'Read the detail; mend the guardrail of the agent.',
   ),
+  callback_not_pure: row(
+    500,
+    'stop',
+    'A callback of the agent read or wrote something outside of its arguments',
+    'Do that in a tool, or leave `callbacks` of the agent out; docs/replay/pure-callbacks.md.',
+  ),
   output_invalid: row(
     502,
     'stop',

@@ -137,6 +137,7 @@ export interface RegisteredAgent {
   readonly limits: RunLimits;
   readonly onDenied: 'stop' | 'tell';
   readonly onTruncated: 'fail' | 'continue';
+  readonly pureCallbacks: boolean;
   /** Models that forks may name beside those of its definition. */
   readonly forkModels: readonly string[];
   /** What the agent and the engine say of who may approve. */
@@ -212,6 +213,7 @@ const declarationShape = z.strictObject({
   allowEverything: z.boolean().optional(),
   onDenied: z.enum(['stop', 'tell']).optional(),
   onTruncated: z.enum(['fail', 'continue']).optional(),
+  callbacks: z.literal('pure').optional(),
   separateRequester: z.boolean().optional(),
   forkModels: z.array(nameText).optional(),
   stream: z.boolean().optional(),
@@ -262,7 +264,7 @@ function register(declaration: AgentDeclaration, ofEngine: HoldfastConfig): Regi
     ...definitionOf(agent, tools),
     ...{ version, onDenied, limits, grants: grantsToJson(grants) },
     ...(declaration.onTruncated === undefined ? {} : { onTruncated }),
-    ...(declaration.separateRequester === undefined ? {} : { separateRequester: declaration.separateRequester }),
+    ...givenOf(declaration),
     ...(context === null ? {} : { context: schemaOf(context) }),
     ...(declaration.state === undefined ? {} : { state: schemaOf(declaration.state) }),
     ...(memory === null ? {} : { memory: [...memory.values()].map((space) => space.definition) }),
@@ -291,6 +293,7 @@ function register(declaration: AgentDeclaration, ofEngine: HoldfastConfig): Regi
       limits,
       onDenied,
       onTruncated,
+      pureCallbacks: declaration.callbacks === 'pure',
       stream,
       context,
       state,
@@ -316,6 +319,12 @@ function register(declaration: AgentDeclaration, ofEngine: HoldfastConfig): Regi
       agent.model instanceof ProgramModel ? [] : [...(declaration.forkModels ?? []), ...(ofEngine.forkModels ?? [])],
   };
 }
+
+/** What was not given is no part of the definition, which stays that of before there was such a field. */
+const givenOf = ({ callbacks, separateRequester }: AgentDeclaration): JsonObject => ({
+  ...(callbacks === undefined ? {} : { callbacks }),
+  ...(separateRequester === undefined ? {} : { separateRequester }),
+});
 
 /** A field that nothing reads is refused too: a limit that is misspelt is no limit. */
 function assertDeclaration(declaration: AgentDeclaration): void {

@@ -41,6 +41,8 @@ export interface AgentDeclaration {
   readonly onDenied?: 'stop' | 'tell';
   /** `fail` (default): an answer that was cut at its limit of tokens ends the run. `continue`: the model answers again, three times at most. */
   readonly onTruncated?: 'fail' | 'continue';
+  /** `pure`: input and output fail in instructions, guardrails, hooks and other callbacks. See docs/replay/pure-callbacks.md. */
+  readonly callbacks?: 'pure';
   /** Whether someone else than who asked for a run must approve its calls. Default: where a call takes several approvals. */
   readonly separateRequester?: boolean;
   /** Models that a fork or a retry of its runs may name beside those of the agent; `prefix/*` allows all of a provider. */
