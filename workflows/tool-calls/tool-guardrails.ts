@@ -81,7 +81,7 @@ export async function afterOutputGuardrails(
     : { type: 'tripped', outcome: { ...outcome, code: 'guardrail_tripped' } };
 }
 
-/** What guardrails said, or the error by which a pure one ends the run. */
+/** What guardrails said, or the error of a pure one, which ends the run. */
 async function judged(
   judge: () => Promise<Verdict>,
 ): Promise<Verdict | { readonly code: 'callback_not_pure'; readonly message: string }> {

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { type FieldError, HoldfastError } from '../errors/errors.js';
 import { fieldErrorsOf } from '../field-errors.js';
 import { assertAnswerable } from '../interruptions/answer.js';
-import type { JsonObject, JsonValue } from '../json.js';
+import { isRecord, type JsonObject, type JsonValue } from '../json.js';
 import type { ToolSpec } from '../tools/tool.js';
 import { conditionsOf, type InnerBlock, innerBlocks } from './blocks.js';
 import { readExpression } from './expression.js';
@@ -27,6 +27,7 @@ export type PlanTools = ReadonlyMap<string, ToolSpec>;
  * everything that is wrong.
  */
 export function compilePlan(name: string, given: unknown, tools: PlanTools): CompiledPlan {
+  if (isTooDeep(given)) throw invalidPlan(name, [{ pointer: '', detail: `nests deeper than ${MOST_LEVELS} levels` }]);
   const parsed = planDocument.safeParse(given);
   if (!parsed.success) throw invalidPlan(name, fieldErrorsOf(parsed.error as z.ZodError));
   const document = parsed.data;
@@ -38,6 +39,12 @@ export function compilePlan(name: string, given: unknown, tools: PlanTools): Com
   if (reader.problems.length > 0) throw invalidPlan(name, reader.problems);
   return { document, block, nodes: reader.nodes, calls: reader.calls };
 }
+
+const MOST_LEVELS = 200;
+
+/** Whether a value nests deeper than what reads plans may call itself. */
+const isTooDeep = (value: unknown, level = 0): boolean =>
+  isRecord(value) && (level >= MOST_LEVELS || Object.values(value).some((one) => isTooDeep(one, level + 1)));
 
 export function invalidPlan(name: string, fields: readonly FieldError[], cause?: unknown): HoldfastError {
   const said = fields.slice(0, 5).map(({ pointer, detail }) => `${pointer === '' ? 'it' : pointer}: ${detail}`);

@@ -9,6 +9,8 @@ import { ValueBudget } from './value-budget.js';
  */
 
 const MOST_CHARACTERS = 2000;
+/** Of the budget, whatever it names: it takes some microseconds to read. */
+const PER_EXPRESSION = 3000;
 const VARIABLES = ['input', 'nodes', 'item', 'index', 'last'] as const;
 const FUNCTIONS: ReadonlySet<string> = new Set([
   ...['size', 'string', 'int', 'double', 'bool', 'startsWith', 'endsWith', 'contains', 'has'],
@@ -60,6 +62,7 @@ export function evaluateExpression(
   budget = new ValueBudget(),
 ): JsonValue {
   try {
+    budget.work(PER_EXPRESSION);
     const parsed = environment.parse(text);
     const pointers: string[] = [];
     walk(parsed.ast, pointers);

@@ -65,6 +65,9 @@ interface Done {
   readonly scope: Scope;
 }
 
+/** Of the budget of values, for each node of each round: nested maps and loops multiply. */
+const PER_NODE = 300;
+
 /** One look at a plan from its beginning, along what its calls gave. */
 class PlanWalk {
   readonly ready: PlannedCall[] = [];
@@ -98,6 +101,7 @@ class PlanWalk {
   }
 
   #node(compiled: CompiledNode, path: string, scope: Scope): Given {
+    this.#budget.work(PER_NODE);
     const { node, call, blocks } = compiled;
     if (call !== null) return this.#call(compiled, call, path, scope);
     const [block] = blocks;

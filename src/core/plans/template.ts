@@ -90,7 +90,7 @@ function readPlace(place: Place, at: string, reading: Reading): void {
 }
 
 const pointerProblem = (pointer: string): string | null =>
-  /^(\/([^~]|~[01])*)+$/.test(pointer) && pointer.length <= 1000
+  /^\/([^~]|~[01])*$/.test(pointer) && pointer.length <= 1000
     ? null
     : `${JSON.stringify(pointer)} is no JSON Pointer; expected one such as /input or /nodes/first`;
 

@@ -15,6 +15,11 @@ export class ValueBudget {
     this.#left = most;
   }
 
+  /** Counts work that makes no value: a plan may go round without any. Throws `plan_failed` when the budget is spent. */
+  work(characters: number): void {
+    this.#spend(characters);
+  }
+
   /** Counts a value. Throws `plan_failed` when the budget is spent. */
   take(value: JsonValue): void {
     const waiting: JsonValue[] = [value];
@@ -35,7 +40,7 @@ export class ValueBudget {
     if (this.#left < 0)
       throw new HoldfastError(
         'plan_failed',
-        `The values of the plan take more than ${MOST_CHARACTERS} characters together. Let its templates name less.`,
+        `The values of the plan take more than ${MOST_CHARACTERS} characters together. Let its templates name less, or its maps and loops have fewer rounds.`,
       );
   }
 }
