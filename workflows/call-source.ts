@@ -46,7 +46,7 @@ export interface CallSource {
 
   /** Compares an event with the log. False: it is not written. */
   accepts(draft: EventDraft): boolean;
-  /** Says how a step, or a callback of which the source has no answer, is executed. */
+  /** Says how a step, or a callback without an answer in the source, is executed. */
   stepMode(step: string, isCallback?: boolean): StepMode;
   /** Returns the error of a step that is `beyond`. */
   beyond(step: string): Error;
@@ -84,7 +84,7 @@ export interface CallSource {
   checked(callId: string): EventData<'call.checked'> | undefined;
   /** Whether a call that was judged went on, or is to go on. */
   hasGoneOn(callId: string): boolean;
-  /** The standing decisions by which a call went; undefined: the log does not have the call. */
+  /** The standing decisions that let a call go; undefined: the log does not have the call. */
   standing(callId: string): readonly Standing[] | undefined;
   /** What was decided of a call that must be approved: it may run, or why it was refused. Null: nothing was. */
   decided(callId: string): { readonly refused: Refused | null } | null;

@@ -122,9 +122,9 @@ export interface AuthorizedCall {
   readonly capabilities: readonly string[];
   /** A person approved this call, by a decision bound to its digest. */
   readonly approved: boolean;
-  /** The standing decision by which it needs no approval of its own. */
+  /** The standing decision that spares it an approval of its own. */
   readonly standing: Standing | null;
-  /** The interruption by which a call of unknown effect may run again. */
+  /** The interruption whose approval lets a call of unknown effect run again. */
   readonly repeatApprovedBy: string | null;
   /** Who allowed it, or answered what it waited for, in a run that this one was forked from; null: no one. */
   readonly allowedElsewhere: AllowedElsewhere | null;

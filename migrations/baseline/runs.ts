@@ -1,4 +1,4 @@
-/** Runs, and the keys by which a request is not done twice. */
+/** Runs, and the keys that keep a request from being done twice. */
 export const RUNS = `
   -- One row per run. A segment end, a decision and a cancellation lock this row first.
   CREATE TABLE holdfast.runs (

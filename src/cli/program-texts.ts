@@ -60,7 +60,7 @@ export const PROGRAM_TEXTS: { readonly [command: string]: CommandText } = {
       'Checks what a server needs here: Node, the settings, the data directory, the token files, ' +
       'the configuration file, the [key](evidence/keys.md) that signs checkpoints, the ' +
       'database and its schema, the [container engine](operate/docker.md) with the images that ' +
-      'agents name, the port, and [strays](operate/deploys.md#strays): runs that stand still, ' +
+      'agents name, the port, and [strays](operate/deploys.md#strays): runs that are stuck, ' +
       'with what to do about them. Each is `ok`, `warn` or `fail` with the way out; the exit ' +
       'code is 1 when one fails. It changes nothing.',
   },

@@ -22,7 +22,7 @@ export interface EngineConfig extends HoldfastConfig {
   readonly turnsPerSegment?: number;
   /** How often a segment may take a worker with it, without a step in between, before its run fails. Default 5. */
   readonly crashLimit?: number;
-  /** Milliseconds without a heartbeat after which the session of a worker that stands still is ended. Default 15,000. */
+  /** Milliseconds without a heartbeat after which the session of a worker that hangs is ended. Default 15,000. */
   readonly stillAfterMs?: number;
   /** Milliseconds that a start waits for a PostgreSQL that is away or starts. Default ten minutes. */
   readonly startWaitMs?: number;

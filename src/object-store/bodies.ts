@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import type { Body } from './signed-request.js';
 
-/** What is sent to a store, with the digests by which it is known there. */
+/** What is sent to a store, with the digests that name it there. */
 
 /** A file, which is read twice and never held in memory. Throws what reading throws. */
 export async function fileBody(path: string): Promise<Body> {

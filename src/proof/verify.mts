@@ -197,7 +197,7 @@ interface Note {
   readonly signatures: readonly { readonly name: string; readonly id: string; readonly bytes: Buffer }[];
 }
 
-/** A note with the lines of its text, of which there are so many, and its signatures. */
+/** A note with so many lines of text, and its signatures. */
 function noteOf(note: string, lines: number, what: string): Note {
   const end = note.lastIndexOf('\n\n') + 1;
   must(end > 0 && note.endsWith('\n'), `${what} is no signed note`);

@@ -51,7 +51,7 @@ export interface ToolCall {
   readonly position: () => Promise<number>;
   /** The outcome that a person gave to a call that may have happened; its body does not run. */
   readonly known: CallOutcome | null;
-  /** The interruption by which a person approved that this call of unknown effect runs (again); good for one execution. */
+  /** The interruption where a person approved that this call of unknown effect runs (again); good for one execution. */
   readonly repeatApprovedBy: string | null;
   /** Who allowed it in a run that this one was forked from; null: no one there, or someone here. */
   readonly allowedElsewhere: AllowedElsewhere | null;
@@ -336,7 +336,7 @@ const contextOf = (
   environment,
 });
 
-/** An approval to run it again makes its commands other ones than those of which no one knows the end. */
+/** An approval to run it again makes its commands other ones than those whose end no one knows. */
 function environmentOf(ctx: StepContext, call: ToolCall, origin: string, signal: AbortSignal): WatchedEnvironment {
   const { runId, tenant, callId } = call.intent;
   if (call.environment === null) return unwatched(noEnvironment(`The agent ${call.agent}`));

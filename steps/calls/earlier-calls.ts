@@ -2,7 +2,7 @@ import type { StepContext } from '../context.js';
 import { withDatabaseRetry } from '../database-retry.js';
 
 /**
- * Knows of which calls a run may have something, so that a call that is new need not be looked for. What it does not know of
+ * Knows the calls that a run may have something of, so that a call that is new need not be looked for. What it does not know of
  * is still safe: outcomes and waits are kept once, and an unsafe call is always looked for.
  */
 export class EarlierCalls {

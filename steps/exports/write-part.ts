@@ -163,7 +163,7 @@ async function withoutDoubles(
   return made.map((one) => ({ ...one, rows: one.rows.filter(({ digest }) => fresh.delete(digest)) }));
 }
 
-/** What rows came from: for each run the head of its log, by which the log is found to be the same. */
+/** What rows came from: for each run the head of its log, which shows whether the log is the same. */
 const evidenceOf = ({ task, rows, runs }: MadeRows, split: string): JsonObject[] =>
   runs.map(({ id, head }) => ({
     ...{ run: id, task, split, rows: rows.length, head: { ...head } },

@@ -231,7 +231,7 @@ async function changedCall(
 }
 
 /**
- * Compares the counters of a run, by which its limits are kept, with the state after the last event of its log, when a segment begins for
+ * Compares the counters that keep the limits of a run with the state after the last event of its log, when a segment begins for
  * the first time. `recorded`: what the log has of the segment by then. Gives the error by which the run fails; null: they are the same.
  */
 export async function compareCounts(

@@ -126,7 +126,7 @@ const PLAIN: ReadonlySet<unknown> = new Set([
 ]);
 const isPlain = ({ type }: AgentInputItem): boolean => PLAIN.has(type);
 
-/** By which the SDK knows an item again; messages it does not. */
+/** How the SDK knows an item again; messages it does not. */
 const idOf = (item: AgentInputItem): string[] => {
   if ('role' in item) return [];
   if ('callId' in item) return [`${item.type} ${item.callId}`];
@@ -216,7 +216,7 @@ function pastOf(item: RunItem): PastItem | null {
   return null;
 }
 
-/** By which the SDK knows the tool of a call; its types are silent about it. */
+/** How the SDK knows the tool of a call; its types are silent about it. */
 const keyOf = (item: RunItem): string | undefined =>
   'functionToolStateKey' in item && typeof item.functionToolStateKey === 'string'
     ? item.functionToolStateKey

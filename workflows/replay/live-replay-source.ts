@@ -33,7 +33,7 @@ export const ONE_SEGMENT: RecordedSegment = {
 };
 
 /**
- * A recording of which the calls are used and the answers are not: models are asked, and callbacks that steer the agent are heard. A call
+ * A recording whose calls are used and whose answers are not: models are asked, and callbacks that steer the agent are heard. A call
  * that is not recorded ends it.
  */
 export class LiveReplaySource extends RecordedSource {

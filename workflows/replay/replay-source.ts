@@ -35,7 +35,7 @@ export interface ReplayedPart {
 export class ReplaySource extends RecordedSource {
   readonly #part: ReplayedPart;
   readonly #findings: ReplayFindings;
-  /** The turns of which it is not known what the model was told. */
+  /** The turns where it is unknown what the model was told. */
   readonly #untold = new Set<number>();
   readonly #requests = new Map<number, Extract<EventDraft, { kind: 'model.requested' }>>();
   readonly #finished = new Map<string, EventDraft>();

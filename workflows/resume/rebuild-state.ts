@@ -83,7 +83,7 @@ export async function sourceOf(ctx: StepContext, run: RunRow): Promise<CallSourc
   return new RecordedSource(begun, { closed: false, snapshot: null, standing: await standingIn(ctx, begun) });
 }
 
-/** The standing decisions by which calls of a recorded segment went, also those that were revoked since. */
+/** The standing decisions that let calls of a recorded segment go, also those that were revoked since. */
 async function standingIn(ctx: StepContext, { events }: RecordedSegment): Promise<readonly Standing[]> {
   const ids = [...events.values()].flatMap((one) =>
     one.kind === 'call.checked' && one.data.standingDecision !== undefined ? [one.data.standingDecision] : [],

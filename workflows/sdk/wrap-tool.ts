@@ -24,7 +24,7 @@ export function wrapTool(scope: SegmentContext, original: FunctionTool, context:
   const known = wrappers.get(original);
   if (known !== undefined) return known.tool;
   instrumentTool(original);
-  // The copy of the parameters is what a model request carries back, by which the guard is found again.
+  // A model request carries back the copy of the parameters, and the guard is found by it.
   const parameters = { ...original.parameters };
   // Its bounds of time are kept inside the step: the SDK's timer would end a call while its step goes on.
   const { timeoutMs: _timeoutMs, ...rest } = original;

@@ -61,7 +61,7 @@ function parseArguments(spec: ToolSpec, text: string): { args: JsonValue; input:
 
 /**
  * Judges one call before anything of its response starts: arguments, capabilities, approval. `needsApproval` is what the
- * tool of a plain SDK program says. `standing` are the decisions by which a call needs no approval of its own: none where it
+ * tool of a plain SDK program says. `standing` are the decisions that spare a call an approval of its own: none where it
  * has one. Writes the verdict to the log.
  */
 export function authorizeCall(

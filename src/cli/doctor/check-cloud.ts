@@ -190,7 +190,7 @@ export interface CloudStart {
   readonly behind: string | null;
   /** Null: it does not call `serve`, so that nothing more is known of it. */
   readonly listens: { readonly host: string; readonly port: number; readonly serves: boolean } | null;
-  /** It takes the variable away by which the SDK knows that it is in Cloud. */
+  /** It takes away the variable that tells the SDK that it is in Cloud. */
   readonly hidesCloud: boolean;
 }
 

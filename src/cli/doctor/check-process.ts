@@ -30,7 +30,7 @@ export async function checkSigningKey(
         );
   try {
     const { signing } = await openLogKeys({ keyFile, key, publicKeys: [], madeIn: null });
-    return ok(CHECK, `signs as ${signing?.public.name ?? 'nobody'}`);
+    return ok(CHECK, `signs as ${signing?.public.name ?? 'no key'}`);
   } catch (error) {
     return failed(CHECK, error);
   }

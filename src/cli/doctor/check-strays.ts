@@ -7,7 +7,7 @@ import { type Finding, fail, ok, warn } from './finding.js';
 const CHECK = 'strays';
 const NAMED_AT_MOST = 5;
 
-/** Runs that stand still although nothing that was asked for keeps them, each kind with its remedy. Changes nothing. */
+/** Runs that are stuck although nothing that was asked for keeps them, each kind with its remedy. Changes nothing. */
 export async function checkStrays(db: Database['knex']): Promise<readonly Finding[]> {
   if (!(await hasSegments(db))) return [ok(CHECK, 'none: no engine was started on this database yet')];
   const living = await livingWorkers(db);
@@ -65,9 +65,9 @@ function findingOf(group: readonly [Stray, ...Stray[]], living: number): Finding
   if (kind === 'queued')
     return warn(CHECK, `${count} in the queue, and no worker lives, ${when}: ${runs}`, 'Start `holdfast serve`.');
   if (kind === 'left') {
-    const takesOver = 'Another worker takes them over when its lock is free: end its process if that stands still.';
+    const takesOver = 'Another worker takes them over when its lock is free: end its process if it hangs.';
     const wayOut = living > 0 ? takesOver : 'Start `holdfast serve`: it goes on with them.';
-    return warn(CHECK, `${count} at work under worker ${worker}, of which nothing is heard ${when}: ${runs}`, wayOut);
+    return warn(CHECK, `${count} at work under worker ${worker}, which has been silent ${when}: ${runs}`, wayOut);
   }
   return fail(
     CHECK,

@@ -102,7 +102,7 @@ function hostConfig(
   const volumes = volumesOf(name);
   return {
     NetworkMode: security.networkMode === 'none' ? 'none' : 'bridge',
-    // In place of the capabilities, privileged mode and namespaces of the host, none of which a spec can name.
+    // In place of the capabilities, privileged mode and namespaces of the host: a spec can name none of them.
     CapDrop: [...security.dropCapabilities],
     SecurityOpt: [...(security.noNewPrivileges ? ['no-new-privileges'] : []), ...securityOf(filter)],
     ReadonlyRootfs: security.readOnlyRoot,

@@ -16,7 +16,7 @@ const LOOK_EVERY_MS = 30_000;
 
 export interface EgressPolicy {
   readonly rules: readonly string[];
-  /** The addresses of a host, of which all may be reached. Throws for one that may not, and for one that has none. */
+  /** The addresses of a host; all may be reached. Throws for a host with one that may not, and for a host that has none. */
   readonly addressesOf: (host: string, port: number) => Promise<readonly LookupAddress[]>;
   readonly onDenied: (denied: { readonly host: string; readonly port: number; readonly why: string }) => void;
 }

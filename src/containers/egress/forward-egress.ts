@@ -95,7 +95,7 @@ export async function forwardEgress({ engine, container, user, signal }: Place, 
   throw result.exitCode === 3
     ? new HoldfastError(
         'environment_unenforceable',
-        'security.allowedEgress: the image has none of socat, python3 and node, one of which forwards to the proxy.',
+        'security.allowedEgress: the image has none of socat, python3 and node. One of them has to forward to the proxy.',
       )
     : unshared(`nothing listens on port ${PORT} of the container`);
 }

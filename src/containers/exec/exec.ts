@@ -156,7 +156,7 @@ async function exitCodeOf(engine: EngineConnection, exec: Docker.Exec, signal: A
   }
 }
 
-/** How a stream ends: also one whose engine died, of which neither `end` nor `error` comes. */
+/** How a stream ends: also one whose engine died, where neither `end` nor `error` comes. */
 function endOf(
   stream: NodeJS.ReadWriteStream & { destroyed?: boolean },
   timeoutMs: number,

@@ -131,7 +131,7 @@ export const nextDayOf = ({ day }: Pick<ExhaustedBudget, 'day'>): string | null 
 /** What an approval of more says. */
 export const raisedLimit = z.object({ limitUsd: usdText });
 
-/** The least limit by which the call has room. */
+/** The least limit that leaves room for the call. */
 export const leastLimit = ({ spentUsd, neededUsd }: ExhaustedBudget): string =>
   usdOf(nanosOf(spentUsd) + nanosOf(neededUsd));
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { nanosOf, usdText } from '../money.js';
 
-/** What a model call used. `inputTokens` is the total, of which cached ones are a part; so is reasoning of the output. */
+/** What a model call used. `inputTokens` is the total and includes cached ones; the output includes reasoning. */
 export const usageParts = z
   .object({
     inputTokens: z.int().min(0),

@@ -63,7 +63,7 @@ export const hostFolder = z.union([hostPath.transform((path) => ({ path, writabl
 export type HostFolderConfig = z.input<typeof hostFolder>;
 export type HostFolder = z.output<typeof hostFolder>;
 
-/** Paths of which no link is left. */
+/** Paths with all links resolved. */
 interface MountPlace {
   readonly folders: readonly HostFolder[];
   /** The folders as the configuration names them. A refusal tells them. */

@@ -35,7 +35,7 @@ export function unmetIn(spec: EnvironmentSpec, seen: SeenFiles): readonly string
     if (!holds) unmet.push(what);
   };
   const uid = status.get('Uid')?.split(/\s+/)[1];
-  expect(uid === spec.user.split(':')[0], `user: processes run as ${uid ?? 'somebody unknown'}`);
+  expect(uid === spec.user.split(':')[0], `user: processes run as ${uid ?? 'an unknown user'}`);
   if (security.noNewPrivileges)
     expect(status.get('NoNewPrivs') === '1', 'security.noNewPrivileges: a program may gain privileges');
   expect(status.get('Seccomp') === SECCOMP_FILTER, 'security.seccompProfile: no system call is filtered');

@@ -2,7 +2,7 @@ import { canonical } from '../json.js';
 import { leafHash } from './merkle.js';
 
 /**
- * What the log over all runs says of one of them: that its log had `seq` events, of which the last has the hash `hash`. By the
+ * What the log over all runs says of one of them: that its log had `seq` events, and that the last has the hash `hash`. By the
  * chain, that is said of every event before.
  */
 export interface LogEntry {

@@ -42,7 +42,7 @@ function isContentPart(part: JsonValue): boolean {
 const isNamed = (value: JsonValue | undefined): boolean =>
   isObject(value) || (typeof value === 'string' && value !== '');
 
-/** Arguments as an object: what a model wrote that is none is kept under the name by which the model is told of it. */
+/** Arguments as an object: what a model wrote that is none is kept under the name that the model is told. */
 export function argumentsObject(written: JsonValue | undefined): JsonObject {
   if (isObject(written)) return written;
   if (written === undefined || written === '') return {};

@@ -8,7 +8,7 @@ import { inspectSample } from './inspect-sample.js';
 import { openaiRow } from './openai-row.js';
 import { type Thread, threadsOf } from './thread.js';
 
-/** One row of an export: its columns, and a digest of what is said in it, by which rows that say the same are found. */
+/** One row of an export: its columns, and a digest of what is said in it, which finds rows that say the same. */
 export interface ExportRow {
   readonly columns: JsonObject;
   readonly digest: string;
@@ -70,7 +70,7 @@ export const exportColumns = (
 ): { readonly [column: string]: ColumnKind } =>
   format === 'messages' && media === 'inline' ? WITH_IMAGES : EXPORT_COLUMNS[format];
 
-/** Formats of which each row is made of one run. */
+/** Formats whose rows are each made of one run. */
 export type RowFormat = Exclude<ExportFormat, 'preference'>;
 
 /** A run as it is exported. */

@@ -133,7 +133,7 @@ class Reader implements Dockerfile {
 /** A command that makes directories and does nothing else. */
 const ONLY_MAKES = /^mkdir(?:\s+[\w./@:=+-]+)+\s*$/;
 
-/** Directories that a command line makes, of which every path is plain. */
+/** Directories that a command line makes, where every path is plain. */
 function madeIn(commands: string, workdir: string): readonly string[] {
   return commands.split(/&&|;|\|\|/).flatMap((command) => {
     const [program, ...words] = command.trim().split(/\s+/);

@@ -38,7 +38,7 @@ export interface ImportedTask {
 }
 
 /**
- * The task of a directory of Harbor. `image` names one to begin with in place of the Dockerfile's, of which nothing is built then. Throws `task_inconvertible`, and
+ * The task of a directory of Harbor. `image` names one to begin with in place of the Dockerfile's, which is not built then. Throws `task_inconvertible`, and
  * `task_invalid` where the directory says what no task may.
  */
 export function importHarbor({ name, config, files, services = [] }: HarborFolder, image: string | null): ImportedTask {

@@ -68,7 +68,7 @@ interface BeginCounts {
 
 const TOKENS = { inputTokens: 'input_tokens', outputTokens: 'output_tokens', totalTokens: 'total_tokens' } as const;
 
-/** The first counter by which limits are kept and that is not what the state after the last event says; null: all are. */
+/** The first counter of a limit that is not what the state after the last event says; null: all are. */
 export function falseCount(run: BeginCounts, state: RunState): FalseRow | null {
   const { id, segment, own, below, recorded } = run;
   const of = (column: string, is: number, said: number | string): FalseRow => ({

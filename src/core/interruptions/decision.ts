@@ -80,7 +80,7 @@ export function judgeDecision(
     throw new HoldfastError('interruption_cancelled', `Interruption ${it.id} was cancelled with its run ${it.runId}.`);
   }
   if (it.decisions.some((made) => made.actor === actor && isSame(made, choice))) return 'same';
-  const by = it.decisions.at(-1)?.actor ?? 'somebody';
+  const by = it.decisions.at(-1)?.actor ?? 'an earlier decision';
   throw new HoldfastError('decision_conflict', `Interruption ${it.id} was ${it.status} by ${by}; that stands.`);
 }
 

@@ -42,7 +42,7 @@ export function standingOf(rule: StandingRule): Standing {
   return { rule, covers: (capability) => checkCapability(grants, capability).effect === 'allow' };
 }
 
-/** The standing decision by which a call needs no approval of its own: of its agent, tool and version, and wide enough. */
+/** The standing decision that spares a call an approval of its own: of its agent, tool and version, and wide enough. */
 export const standingFor = (
   standing: readonly Standing[],
   call: { readonly agent: string; readonly tool: string; readonly version: string; readonly needs: readonly string[] },
@@ -70,7 +70,7 @@ export const elsewhereText = (how: 'approved' | 'answered', { runId, by }: Allow
 export const begunElsewhereText = (tool: string, elsewhere: AllowedElsewhere): string =>
   `${tool} was approved in run ${elsewhere.runId} by ${elsewhere.by.join(', ')}, and may have happened there. Approve to run it here, answer with its result if it did happen, or reject to go on without it.`;
 
-/** Who made the decisions of another run by which a call would be executed; null: none of them would execute it. */
+/** Who made the decisions of another run that would let a call be executed; null: none of them would execute it. */
 export function allowedBy(
   originRunId: string | null,
   reason: InterruptionReason,

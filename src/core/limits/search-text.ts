@@ -18,7 +18,7 @@ export const wholeText = (text: string): TextWindow => ({
   ...{ text, small: text.toLowerCase(), line: 1, isFirst: true, isLast: true },
 });
 
-/** Cuts bytes that come in pieces into parts of a text, each of which begins with the last `overlap` characters of the one before. */
+/** Cuts bytes that come in pieces into parts of a text. Each begins with the last `overlap` characters of the one before. */
 export async function* textWindows(
   pieces: AsyncIterable<Uint8Array>,
   overlap: number,

@@ -66,7 +66,7 @@ export interface Sealed {
   readonly head: Head;
 }
 
-/** Chains one draft to a head. `now` is an ISO time in UTC; where clocks disagree, time stands still but never goes back. */
+/** Chains one draft to a head. `now` is an ISO time in UTC; where clocks disagree, time stops but never goes back. */
 export function seal(head: Head, draft: EventDraft, parentId: string | null, now: string, runKey: string): Sealed {
   const at = now < head.at ? head.at : now;
   const seq = head.seq + 1;

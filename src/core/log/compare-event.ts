@@ -31,7 +31,7 @@ export function fieldDifferences(
 }
 
 /**
- * What counts of an event. Of a check it is what was asked for and decided: by which rule of several that say the same, and
+ * What counts of an event. Of a check it is what was asked for and decided: which rule of several that say the same, and
  * in which words, changes nothing that a model or a person reads, unless the call does not go.
  */
 function comparable(draft: EventDraft): JsonObject {

@@ -22,7 +22,7 @@ const turn = z.int().min(1);
 const callId = z.string();
 const tool = z.string();
 
-/** What one capability check said, and by which rule. */
+/** What one capability check said, and the rule that decided. */
 export const capabilityCheck = z.object({
   capability: z.string().describe('As asked for, normalised.'),
   effect: z.enum(['allow', 'ask', 'deny']),

@@ -50,7 +50,7 @@ export interface RecordedSegment {
   /** What the model answered, by turn. */
   readonly answers: ReadonlyMap<number, EventData<'model.responded'>>;
   readonly calls: ReadonlyMap<string, RecordedCall>;
-  /** Turns of which the model call failed for good. */
+  /** Turns whose model call failed for good. */
   readonly failures: ReadonlyMap<number, EventData<'model.failed'>>;
   /** Its events that a replay derives again, by key. */
   readonly events: ReadonlyMap<string, EventDraft>;

@@ -80,7 +80,7 @@ export const suspectWaitsMs = ({ alone }: Crashes): number => alone * WAIT_MS;
 
 const DAY_MS = 86_400_000;
 
-/** What is done about runs that are at work and of which nothing is heard. */
+/** What is done about runs that are at work and silent. */
 export const stallsConfig = z.strictObject({
   /** Milliseconds without a step that begins or ends. Default 15 minutes. */
   afterMs: z

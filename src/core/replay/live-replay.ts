@@ -36,7 +36,7 @@ const side = z.object({
   turns: z.int(),
   usage,
   costUsd: usdText.describe('Of answers with a known price; now: with those to callbacks.'),
-  unpriced: z.int().describe('Answers of which no price is known.'),
+  unpriced: z.int().describe('Answers whose price is unknown.'),
   end: z.enum(['completed', 'failed', 'cancelled', 'open', 'stopped']),
   output: jsonValue.describe('Of a run that has completed; long ones by their beginning and digest.'),
   error: errorView.nullable(),

@@ -32,7 +32,7 @@ export interface PreflightFacts {
   readonly state: 'none' | 'kept' | 'other' | 'lost';
   /** The recording version of its segment, and that of this build; null: nothing is recorded. */
   readonly version: { readonly recorded: number; readonly present: number } | null;
-  /** Calls that wait for an approval, and of which the tool is gone. */
+  /** Calls that wait for an approval, and whose tool is gone. */
   readonly withoutTool: readonly { readonly tool: string; readonly callId: string }[];
   /** Calls that wait for an approval, and would be refused by now: why. */
   readonly unfit: readonly { readonly tool: string; readonly callId: string; readonly why: string }[];

@@ -16,7 +16,7 @@ export interface BreakerState {
 
 export const CLOSED: BreakerState = { parts: [], openUntil: null, askedUntil: 0, probeUntil: null, why: 'failures' };
 
-/** `probe`: the one attempt by which a half-open breaker finds out. `until`: not before. */
+/** `probe`: the one attempt that a half-open breaker makes to find out. `until`: not before. */
 export type BreakerAnswer =
   | { readonly lets: true; readonly probe: boolean }
   | { readonly lets: false; readonly until: number; readonly why: string };

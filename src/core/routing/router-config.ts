@@ -85,7 +85,7 @@ const routerShape = z.discriminatedUnion(
     z.strictObject({
       strategy: z.literal('experiment'),
       arms: z.array(arm).min(1, 'expected at least one arm').max(32),
-      /** By which runs are spread over the arms: another text spreads them again. Default: the name of the router. */
+      /** A text that spreads runs over the arms: another text spreads them again. Default: the name of the router. */
       experiment: z.string().min(1).max(200).optional(),
       ...shared,
     }),

@@ -104,7 +104,7 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
   ],
   [/\/bot\d{3,20}:[\w-]{8,200}/g, `/bot${HIDDEN}`],
   [/\bsk-[\w*.-]{4,400}/g, HIDDEN],
-  // The prefixes by which services name what they give out.
+  // The prefixes of what services give out.
   [
     /\b(?:gh[a-z]_|github_pat_|glpat-|gl[a-z]{2,6}-|xox[a-z]-|xapp-|hf_|npm_|pypi-|[srp]k_(?:live|test)_|whsec_|shpat_|dop_v1_|ya29\.|AIza|SG\.)[\w.-]{8,400}/g,
     HIDDEN,

@@ -6,7 +6,7 @@ import { callOf, filesFit, mayWork } from '../replay/fork-files.js';
 
 /**
  * The event that a further attempt of a task goes on from with the files that were kept when event `kept` was the last one: the last by
- * which nothing else had worked on files, and before each later call of which no one knows the end. Null: the files are of no such moment,
+ * which nothing else had worked on files, and before each later call whose end no one knows. Null: the files are of no such moment,
  * as those of a run that ended under a command. Throws `fork_invalid` and `state_unreadable`, as a fork does.
  */
 export function attemptPoint(log: readonly KeyedEvent[], kept: number): number | null {
@@ -19,7 +19,7 @@ export function attemptPoint(log: readonly KeyedEvent[], kept: number): number |
   return filesFit(log, planFork(log, at, []), kept) ? at : null;
 }
 
-/** Whether a call came to an end of its own: not to one by which its run ended, too. */
+/** Whether a call came to an end of its own: not to one that ended its run, too. */
 function isEnd({ kind, data }: KeyedEvent): boolean {
   if (kind !== 'call.finished') return false;
   const outcome = EVENT_DATA[kind].safeParse(data).data?.outcome;

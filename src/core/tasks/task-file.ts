@@ -52,7 +52,7 @@ export const taskFile = z.union(
 export type TaskFile = z.output<typeof taskFile>;
 export type TaskFiles = Readonly<Record<string, TaskFile>>;
 
-/** Files by their paths, none of which is a directory of another. */
+/** Files by their paths. No path is a directory of another. */
 export const taskFiles = sized(FILES_MOST, z.record(z.string(), taskFile)).superRefine((files, context) => {
   const paths = Object.keys(files);
   const refuse = (path: string, message: string): void => context.addIssue({ code: 'custom', path: [path], message });

@@ -12,7 +12,7 @@ export const taskStatus = runStatus;
 /** A definition that was submitted before, by its names; of several with the same the last one. */
 const namedTask = z.strictObject({
   ...{ name: taskDefinition.shape.name, version: taskDefinition.shape.version },
-  // What has one is a definition, of which it is to be said what is wrong.
+  // What has one is a definition, and is told what is wrong with it.
   instruction: z.never().exactOptional(),
 });
 
@@ -42,7 +42,7 @@ export type SubmitTask = z.input<typeof submitTask>;
 const taskAttempt = z.object({
   runId: z.string(),
   status: runStatus,
-  error: errorView.nullable().describe('By which it failed.'),
+  error: errorView.nullable().describe('Why it failed.'),
   createdAt: z.iso.datetime(),
   completedAt: z.iso.datetime().nullable(),
 });

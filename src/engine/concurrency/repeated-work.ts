@@ -52,7 +52,7 @@ export function repeating(
 const SLEEP_LEAST_MS = 500;
 
 interface Clocks {
-  /** Stands still while the machine sleeps, as `performance.now` does on Linux. */
+  /** Stops while the machine sleeps, as `performance.now` does on Linux. */
   readonly awakeMs: () => number;
   /** Counts on meanwhile. Reading it is a system call. */
   readonly uptimeMs: () => number;

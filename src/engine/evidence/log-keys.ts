@@ -21,7 +21,7 @@ export interface LogKeys {
   /** Null: this process signs nothing. */
   readonly signing: SigningKey | null;
   readonly trusted: readonly TrustedKey[];
-  /** Notes by which earlier keys handed over, or were revoked. */
+  /** Notes that hand over from earlier keys, or revoke them. */
   readonly handovers: readonly string[];
   /** Whether the key is in a file, which can be read again at little cost. */
   readonly inFile: boolean;

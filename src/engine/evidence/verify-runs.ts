@@ -12,7 +12,7 @@ import { encodeCursor } from '../../storage/runs/run-list.js';
 import type { EngineContext } from '../engine-context.js';
 import { fewAtATime, LogReading, logPages } from './log-reading.js';
 
-/** A page of many runs ends with the run by which it has so many events, so that no request takes forever. */
+/** A page of many runs ends with the run that brings it to so many events, so that no request takes forever. */
 const EVENTS_PER_PAGE = 50_000;
 /** Logs that are shorter are read together. */
 const EVENTS_TOGETHER = 1000;

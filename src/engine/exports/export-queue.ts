@@ -17,7 +17,7 @@ const AT_ONCE = 1;
 export class ExportQueue {
   readonly #client: () => DBOSClient;
   readonly #running = new Set<string>();
-  /** Those that were found to stand still at the last look. */
+  /** Those that were found stuck at the last look. */
   #suspects: ReadonlySet<string> = new Set();
 
   constructor(client: () => DBOSClient) {

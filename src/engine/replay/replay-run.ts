@@ -201,7 +201,7 @@ interface ReplayTerms {
   readonly signal?: AbortSignal;
 }
 
-/** Replays what was read. `grantsOf` says by which grants calls are judged. */
+/** Replays what was read. `grantsOf` gives the grants that judge calls. */
 export async function replayStored(
   agents: ReadonlyMap<string, RegisteredAgent>,
   stored: StoredRun,

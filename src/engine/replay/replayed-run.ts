@@ -105,6 +105,6 @@ export function grantsToday(run: RunRow, agent: RegisteredAgent): GrantSet {
   const held = parseGrants(grantsOf(run), { allowEverything: true });
   const narrowed = held.grants.filter(({ layer }) => layer > 0);
   const today = parseGrants([...agent.grants.grants, ...narrowed], { allowEverything: true });
-  // Calls are bound to the policy by which they were judged: what differs is told check by check.
+  // Calls are bound to the policy that judged them: what differs is told check by check.
   return { ...today, policyVersion: held.policyVersion };
 }

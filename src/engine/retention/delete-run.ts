@@ -77,7 +77,7 @@ function assertOver({ id, status }: Pick<RunRow, 'id' | 'status'>, of = ''): voi
   if (!isOver(status)) throw new HoldfastError('run_not_over', `Run ${id}${of} is ${status}.`);
 }
 
-/** Erases the content of a run, in the caller's transaction, of which it is the end. Throws `run_not_over`. */
+/** Erases the content of a run, as the end of the caller's transaction. Throws `run_not_over`. */
 export async function eraseLocked(trx: Knex.Transaction, id: string, by: Erasing): Promise<Gone> {
   const run = await lockFamily(trx, id);
   if (run === undefined || run.erased_at !== null) return 'before';

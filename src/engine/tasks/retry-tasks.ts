@@ -31,7 +31,7 @@ interface LastAttempt {
 }
 
 /**
- * Writes the next attempt of a task as a fork of the last one, at the latest moment of which the files are kept. Gives the id of its run;
+ * Writes the next attempt of a task as a fork of the last one, at the latest moment whose files are kept. Gives the id of its run;
  * null: there is no such moment, and nothing was written. Throws as a fork does.
  */
 async function retryFromSnapshot(

@@ -72,7 +72,7 @@ export class RunningSegments {
     if (one !== undefined) one.silentSinceMs = ms;
   }
 
-  /** Runs of which nothing was heard for so long. */
+  /** Runs that were silent for so long. */
   silent(afterMs: number): readonly { readonly runId: string; readonly silentMs: number }[] {
     const now = performance.now();
     return [...this.#running].flatMap(([runId, { silentSinceMs }]) =>

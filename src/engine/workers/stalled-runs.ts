@@ -2,7 +2,7 @@ import { recordTaskStalled } from '../../storage/tasks/task-events.js';
 import type { EngineContext } from '../engine-context.js';
 
 /**
- * Tells of runs that are at work here and of which no step began or ended for long, once for each silence, and ends them where that is
+ * Tells of runs that are at work here and had no step begin or end for long, once for each silence, and ends them where that is
  * configured. What is told is committed before anything is ended.
  */
 export async function reportStalledRuns(context: EngineContext): Promise<void> {

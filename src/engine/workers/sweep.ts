@@ -42,7 +42,7 @@ export function requeueAbandoned(context: EngineContext): () => Promise<void> {
   };
 }
 
-/** Ends runs whose segment can never go on, by name, so that none stands still forever. */
+/** Ends runs whose segment can never go on, by name, so that none is stuck forever. */
 export async function sweep(context: EngineContext, isStopping: () => boolean): Promise<void> {
   for (let ended = AT_ONCE; ended === AT_ONCE && !isStopping(); ) {
     const found = await strandedRuns(context.stepContext.knex, AT_ONCE);

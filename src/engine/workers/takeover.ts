@@ -22,8 +22,8 @@ const BLIND_AFTER_MS = 2500;
 
 /**
  * Looks, whenever it is called, for segments whose worker is dead, and takes them over. A worker is dead when its lock is free
- * and its heartbeat has stood still for three seconds before our own eyes: after the database was away, all heartbeats are old
- * and all locks are free for a moment, and no one is dead. The session of one that holds its lock and stands still for longer than the
+ * and its heartbeat has not changed for three seconds before our own eyes: after the database was away, all heartbeats are old
+ * and all locks are free for a moment, and no one is dead. The session of one that holds its lock and hangs for longer than the
  * bound is ended: it is fenced then, and ends when it wakes.
  */
 export function detectDeadWorkers(context: EngineContext): () => Promise<void> {
@@ -31,7 +31,7 @@ export function detectDeadWorkers(context: EngineContext): () => Promise<void> {
   const seen = new Map<string, { readonly heartbeat: string; since: number; beforeMs: number }>();
   let lookedAt = 0;
 
-  /** For how long a heartbeat has stood still before our eyes: since we looked away, and in all. */
+  /** For how long a heartbeat has not changed before our eyes: since we looked away, and in all. */
   const silentMs = ({ id, heartbeat }: Holder, now: number): { readonly lastly: number; readonly inAll: number } => {
     if (heartbeat === null) return { lastly: HEARTBEAT_OLD_MS, inAll: HEARTBEAT_OLD_MS };
     const known = seen.get(id);
@@ -39,7 +39,7 @@ export function detectDeadWorkers(context: EngineContext): () => Promise<void> {
     seen.set(id, { heartbeat, since: now, beforeMs: 0 });
     return { lastly: 0, inAll: 0 };
   };
-  /** What was seen before counts no more for whether a worker lives, and still for how long one has stood still. */
+  /** What was seen before counts no more for whether a worker lives, and still for how long one has been silent. */
   const lookAgain = (now: number): void => {
     for (const one of seen.values()) {
       one.beforeMs += Math.max(0, lookedAt - one.since);
@@ -60,7 +60,7 @@ export function detectDeadWorkers(context: EngineContext): () => Promise<void> {
   };
 }
 
-/** Takes a dead worker's segments; does nothing when it has moved, or its lock is held by one that does not stand still. */
+/** Takes a dead worker's segments; does nothing when it has moved, or its lock is held by one that works. */
 async function takeOver(context: EngineContext, id: string, standsStill: boolean): Promise<void> {
   const { stepContext } = context;
   const lock = await takeLock(context, id, standsStill);
@@ -91,7 +91,7 @@ async function takeLock(
   if (lock !== null || !standsStill) return lock;
   log.warn(
     { component: 'worker', event: 'worker_still', worker: id },
-    'a worker stands still: its session is ended, and its segments go on elsewhere',
+    'a worker hangs: its session is ended, and its segments go on elsewhere',
   );
   await database.endHolder(lockName(id));
   // Where the session takes its time to end, the next look finds the lock free.

@@ -84,7 +84,7 @@ const inUse = (id: string, why: NotFree): HoldfastError =>
       )
     : new HoldfastError(
         'worker_id_in_use',
-        `A database session holds the lock of worker ${JSON.stringify(id)}. The heartbeat of the worker stands still, and the session could not be ended.`,
+        `A database session holds the lock of worker ${JSON.stringify(id)}. The worker writes no heartbeat, and the session could not be ended.`,
         {
           hint: 'End the session in PostgreSQL, start again with the role that opened it, or choose another worker id.',
         },
@@ -94,7 +94,7 @@ const inUse = (id: string, why: NotFree): HoldfastError =>
 type NotFree = 'alive' | 'held';
 
 /**
- * Waits while the heartbeat of the holder stands still, or while there is none: the holder is gone, and PostgreSQL has not noticed.
+ * Waits while the holder writes no heartbeat, or while there is none: the holder is gone, and PostgreSQL has not noticed.
  * After the bound this process ends the session of the holder, as other workers would do.
  */
 async function waitForLock(database: Database, id: string, wanted: Wanted): Promise<SessionLock | NotFree> {
@@ -116,7 +116,7 @@ async function waitForLock(database: Database, id: string, wanted: Wanted): Prom
 
 /**
  * Takes the lock again after its connection was lost. As long as no newer process has become this worker, the one that holds the lock is
- * this process's own session, of which the server does not know that its connection is gone, or someone who looks: the session is
+ * this process's own session, whose lost connection the server has not noticed, or someone who looks: the session is
  * ended, and the lock waited for, for as long as the database needs. No one else can take the place of a worker while the database is
  * away, so that it is waited for, too, without a limit. Resolves null when a newer process has the worker id. Throws the reason of
  * `stopping`, and holds nothing then.

@@ -12,7 +12,7 @@ export const CASSETTE_VERSION = 1;
 export const cassetteHead = z.strictObject({
   format: z.literal('holdfast-cassette'),
   version: z.literal(CASSETTE_VERSION),
-  /** Which API the traffic is of: docs/models/cassettes.md says by which path each is known. */
+  /** Which API the traffic is of: docs/models/cassettes.md has the path of each. */
   api: z.enum(['ollama', 'chat', 'responses', 'anthropic', 'google']),
   model: z.string().min(1),
   /** What the provider was set to, where that shapes its requests. */

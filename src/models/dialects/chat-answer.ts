@@ -255,7 +255,7 @@ const isSpoken = (item: ModelResponse['output'][number]): boolean =>
 
 const isCustom = (entry: unknown): boolean => isFields(entry) && entry['type'] === 'custom';
 
-/** The content of a message: a text, or a list of parts of which some are thinking. */
+/** The content of a message: a text, or a list of parts, some of them thinking. */
 function contentIn(content: unknown): { readonly text: string; readonly thinking: string } {
   if (typeof content === 'string') return { text: content, thinking: '' };
   const parts = Array.isArray(content) ? content.filter(isFields) : [];

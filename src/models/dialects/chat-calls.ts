@@ -4,7 +4,7 @@ import { fieldsIn, isFields, textIn, type UnknownFields } from './dialect.js';
 export interface OpenCall {
   /** 0, 1, 2 … in the order in which calls began. */
   readonly place: number;
-  /** By which the server tells the pieces of its calls apart; null: it does not say. */
+  /** How the server tells the pieces of its calls apart; null: it does not say. */
   readonly index: number | null;
   id: string | null;
   name: string;

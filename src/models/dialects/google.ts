@@ -1,6 +1,6 @@
 import { type Dialect, fieldsIn, STANDARD, textIn, type UnknownFields } from './dialect.js';
 
-/** By which Google's documentation lets calls in that Gemini did not make itself, and so did not sign. */
+/** What Google's documentation gives for calls that Gemini did not make itself, and so did not sign. */
 const UNSIGNED = 'skip_thought_signature_validator';
 
 /** Models that refuse a turn whose first call has no signature. */

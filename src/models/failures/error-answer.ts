@@ -6,7 +6,7 @@ import { failureText } from './failure-text.js';
 
 const MAX_CHARS = 64 * 1024;
 
-/** The text of an error page, of which no more than 64 KiB are read; a body that breaks off is no other error. */
+/** The text of an error page, read to 64 KiB at most; a body that breaks off is no other error. */
 async function boundedText(response: Response): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';

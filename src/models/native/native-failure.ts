@@ -32,7 +32,7 @@ export function nativeFailure(error: unknown, destination: Destination, model: s
   return endpointFailure(said(error), destination, model, started);
 }
 
-/** The error of an answer, with the fields by which `classifyModelFailure` judges it. */
+/** The error of an answer, with the fields that `classifyModelFailure` judges. */
 function said(error: unknown): unknown {
   if (!isRecord(error)) return error;
   const body = jsonOrNull(textOf(error, 'responseBody') ?? '') ?? error;

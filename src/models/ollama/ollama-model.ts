@@ -54,7 +54,7 @@ export interface OllamaModelOptions extends OllamaHostOptions, OllamaRequestOpti
   readonly extractThinking?: boolean;
   /** How long the server may say nothing, before an answer and in it. Default and at most 300,000 ms. */
   readonly timeoutMs?: number;
-  /** Makes the id of each response, of which the ids of its items are made. Default: a digest of what went over the wire. */
+  /** Makes the id of each response; the ids of its items are made from it. Default: a digest of what went over the wire. */
   readonly newId?: () => string;
   /** How requests leave. Default: the `fetch` of the process. */
   readonly fetch?: typeof fetch;

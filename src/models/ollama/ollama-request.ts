@@ -6,7 +6,7 @@ import type { OllamaMessage, OllamaRequest, OllamaTool } from './ollama-wire.js'
 
 interface OllamaToolOffer {
   readonly tools: readonly OllamaTool[];
-  /** The names of which one must be called; null: the model is free. */
+  /** Names: one of them must be called; null: the model is free. */
   readonly required: readonly string[] | null;
 }
 
@@ -65,7 +65,7 @@ export interface OllamaPlan {
   readonly request: OllamaRequest;
   /** The form of the final answer, if tools are offered too: it cannot be sent beside tools, which then are never called. */
   readonly finalFormat: string | object | null;
-  /** Tools of which one must be called; null: the model is free. */
+  /** Tools: one of them must be called; null: the model is free. */
   readonly required: readonly string[] | null;
   readonly onlyFirstCall: boolean;
   readonly thinkIsDefault: boolean;

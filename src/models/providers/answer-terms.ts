@@ -36,7 +36,7 @@ export const finishReasonOf = (word: string): string => {
   return REASONS[plain] ?? plain;
 };
 
-/** Reasons by which a server says that it failed after it began. */
+/** Reasons of a server that failed after it began. */
 const FAILED: ReadonlySet<string> = new Set(['error', 'abort', 'insufficient_system_resource']);
 
 export const isFailedReason = (reason: string): boolean => FAILED.has(reason);

@@ -27,7 +27,7 @@ export interface Database {
   readonly knex: Knex;
   /** For DBOS. */
   readonly pool: Pool;
-  /** By which others know the connections of this process that may hold row locks; null: there are no others. */
+  /** Names the connections of this process that may hold row locks; null: there are no others. */
   readonly session: string | null;
   /** For DBOS, which parses it. */
   readonly url: string;

@@ -35,7 +35,7 @@ const streamOf = (client: pg.Client): Duplex & { readonly bytesRead?: number } =
  */
 export class SilentConnections {
   readonly #url: string;
-  /** By which the server knows the connections. */
+  /** The server's name for the connections. */
   readonly #name: string;
   readonly #patience: Patience;
   readonly #waiting = new Map<Client, Waiting>();

@@ -306,7 +306,7 @@ async function prepare(client: PoolClient, name: string, text: string): Promise<
 }
 
 /**
- * In one message, which is one transaction: a process that stands still in the middle must not keep the lock. The statement
+ * In one message, which is one transaction: a process that hangs in the middle must not keep the lock. The statement
  * comes after the one that waits, so that it sees what others took meanwhile.
  */
 async function inOneMessage(pool: Pool, asked: Asked): Promise<readonly Dequeued[]> {

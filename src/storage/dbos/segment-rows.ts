@@ -76,7 +76,7 @@ export async function liveRuns(db: Knex, after: string, limit: number): Promise<
   return rows;
 }
 
-/** A segment in the queue of which a part was recorded under a recording version before the present one. */
+/** A segment in the queue with a part that was recorded under an earlier recording version. */
 export interface OlderSegment {
   readonly workflowId: string;
   readonly runId: string;

@@ -5,7 +5,7 @@ import { workflowIdSql } from './workflow-id.js';
 const SILENT = `interval '10 seconds'`;
 
 /**
- * A run whose segment stands still. `left`: it is at work under a worker that is silent, has stopped or is unknown. `foreign`: it
+ * A run whose segment is stuck. `left`: it is at work under a worker that is silent, has stopped or is unknown. `foreign`: it
  * was recorded by a newer build, and no worker of that version lives. `queued`: it waits, and no worker lives.
  */
 export interface Stray {

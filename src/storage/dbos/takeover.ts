@@ -158,7 +158,7 @@ export async function isGone(db: Knex, id: string): Promise<boolean> {
 }
 
 /**
- * Ends the connections of the one that was this worker before: a process that stands still in the middle of a transaction would
+ * Ends the connections of the one that was this worker before: a process that hangs in the middle of a transaction would
  * hold its row locks. What is not allowed to us the idle timeout of the server does. To be called by the code that holds its lock.
  */
 export async function endSessions(db: Knex, id: string): Promise<void> {

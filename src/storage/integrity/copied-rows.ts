@@ -7,7 +7,7 @@ import { draftOf, type KeyedEvent } from '../../core/log/recording.js';
 import { type ClaimRow, claims } from '../evidence/log-pages.js';
 import type { RunRow } from '../runs/run-row.js';
 
-/** Which rows of a table are those of a run, and by which name the table goes. */
+/** Which rows of a table are those of a run, and the name of the table. */
 const FROM: { readonly [name in CopyName]: string } = {
   runs: 'holdfast.runs t join holdfast.runs r on r.id = t.id',
   agents: `holdfast.agents t join holdfast.runs r on r.agent_hash = t.definition_hash and r.agent = t.name`,

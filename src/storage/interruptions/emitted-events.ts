@@ -61,7 +61,7 @@ export async function insertEmittedEvent(trx: Knex.Transaction, it: NewEmittedEv
   return inserted.length > 0;
 }
 
-/** Waits of which an event may settle every one, in the order in which their runs are locked. */
+/** Waits that an event may settle, in the order in which their runs are locked. */
 export const waitsForEvent = async (
   trx: Knex.Transaction,
   { tenant, name, key, runId }: Pick<NewEmittedEvent, 'tenant' | 'name' | 'key' | 'runId'>,

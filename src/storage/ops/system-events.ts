@@ -60,7 +60,7 @@ const headOf = (row: HeadRow | undefined): SystemEventHead => ({
   trimmed: Number(row?.trimmed ?? 0),
 });
 
-/** The one that holds the head stands still: what is placed already is read. */
+/** The one that holds the head hangs: what is placed already is read. */
 const LOCK_TIMEOUT = `set local lock_timeout = '2s'`;
 
 const PLACE = `

@@ -160,7 +160,7 @@ async function assertChildrenOver(trx: Knex.Transaction, calls: readonly Row[]):
   }
 }
 
-/** The interruptions by which calls came to wait. */
+/** The interruptions that made calls wait. */
 async function waitsById(
   trx: Knex.Transaction,
   begun: ReadonlyMap<string, BegunCall>,

@@ -6,7 +6,7 @@ import { callOutcome } from '../../core/log/call-outcome.js';
 import type { LostCall, LostDecision } from '../../core/log/repair.js';
 import { appendEntries, entryRows, lockLog } from '../evidence/log-rows.js';
 
-/** The natural key of the event by which a repaired run names its source. It stays when its payload is erased. */
+/** The natural key of the event that names the source of a repaired run. It stays when its payload is erased. */
 export const REPAIRED = 'repaired';
 
 /** The run that goes on for one whose log was repaired; null: none does. */
@@ -31,7 +31,7 @@ export async function countOutside(db: Knex, runId: string, valid: number): Prom
 
 type KnownCall = Pick<LostCall, 'callId' | 'tool' | 'effect' | 'outcome'>;
 
-/** The calls of a run of which an intent or an outcome is kept, beside those that are known. */
+/** The calls of a run that have an intent or an outcome, beside those that are known. */
 export async function callsBeside(db: Knex, runId: string, known: ReadonlySet<string>): Promise<KnownCall[]> {
   const rows: { call_id: string; tool: string; effect: LostCall['effect']; outcome: string | null }[] = await db(
     'holdfast.calls',

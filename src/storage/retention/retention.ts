@@ -48,7 +48,7 @@ export async function countOfRule(db: Knex, rule: RetentionRule, tenant: string 
 }
 
 /**
- * Segments and exports of which DBOS is not asked any more: the run or export is gone or over, or the run has left the segment
+ * Segments and exports that DBOS is not asked about any more: the run or export is gone or over, or the run has left the segment
  * behind. What a run needs to go on is its log, its snapshot and its present segment.
  */
 const RECORDINGS = `
@@ -82,7 +82,7 @@ const DELETIONS: { readonly [what in keyof typeof OLD]: string } = {
   idempotencyKeys: `delete from holdfast.idempotency_keys
     where (tenant, operation, key) in (${OLD.idempotencyKeys} ${OF_TENANT} order by created_at limit :limit)`,
   exports: `delete from holdfast.exports where id in (${OLD.exports} ${OF_TENANT} order by completed_at limit :limit)`,
-  // In the order of all tenants, of which readers are told how far it is gone.
+  // In the order of all tenants: readers are told how far it is gone.
   systemEvents: `with gone as (
       delete from holdfast.system_events where position in (${OLD.systemEvents}) returning position),
     trimmed as (

@@ -202,7 +202,7 @@ export async function settleCall(db: Knex, intent: CallIntent, outcome: CallOutc
   return (await findCall(db, intent.runId, intent.callId))?.outcome ?? outcome;
 }
 
-/** The ids of all calls of which a run has an intent or an outcome. */
+/** The ids of all calls for which a run has an intent or an outcome. */
 export const callsOfRun = (db: Knex, runId: string) => calls(db).where({ run_id: runId }).select('call_id');
 
 /** The rows of some calls of a run as a segment begins with them, by call. */

@@ -57,7 +57,7 @@ export interface ResumedWork {
   readonly interruptions: readonly InterruptionRow[];
   readonly decisions: readonly DecisionRow[];
   readonly standing: readonly StandingThen[];
-  /** Of all calls of which the run has an intent or an outcome. */
+  /** Of all calls for which the run has an intent or an outcome. */
   readonly callIds: readonly string[];
   /** Null: there is none, or it is damaged. */
   readonly state: string | null;

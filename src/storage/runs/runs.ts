@@ -132,7 +132,7 @@ export const readRun = (db: Knex, id: string): Promise<RunRow | undefined> =>
 
 /**
  * The one place where a run ends: no matter who ends it, or how, the session that it was in is free, its trajectory is due, the task
- * that it executes has its result, and what it cost is the sum of its charges, of which none is reserved any more. Gives the run as it is
+ * that it executes has its result, and what it cost is the sum of its charges, and none is reserved any more. Gives the run as it is
  * now.
  */
 export async function updateRun(trx: Knex.Transaction, id: string, change: Partial<RunRow>): Promise<RunRow> {
@@ -141,7 +141,7 @@ export async function updateRun(trx: Knex.Transaction, id: string, change: Parti
   return row as RunRow;
 }
 
-/** The same for runs of which the same becomes, in as many statements as for one. */
+/** The same for runs that end alike, in as many statements as for one. */
 export async function updateRuns(
   trx: Knex.Transaction,
   ids: readonly string[],

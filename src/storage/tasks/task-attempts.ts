@@ -9,7 +9,7 @@ import { type TaskRow, tasks } from './tasks.js';
 
 const SHOWN_MOST = 100;
 
-/** The natural key of the event by which an attempt names the one that it goes on from. It stays when its payload is erased. */
+/** The natural key of the event that names the attempt which this one goes on from. It stays when its payload is erased. */
 export const ATTEMPT = 'attempt';
 
 type AttemptRow = Pick<RunRow, 'id' | 'status' | 'error' | 'created_at' | 'completed_at'>;

@@ -45,7 +45,7 @@ export async function withOpened<T>(
 }
 
 /**
- * Holds what was opened against the path by which it was granted. On Linux the kernel says what a descriptor is; elsewhere the
+ * Compares what was opened with the path that was granted. On Linux the kernel says what a descriptor is; elsewhere the
  * path is resolved again and must be the same file.
  */
 async function assertOpenedAt(handle: FileHandle, realPath: string): Promise<void> {

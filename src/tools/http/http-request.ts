@@ -33,7 +33,7 @@ export interface HttpRequestOptions {
 const READING: ReadonlySet<string> = new Set(['get', 'head']);
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const HEADER_VALUE = /^[\t\x20-\x7e]*$/;
-/** Headers by which a caller could break the framing, the host or the key of the request. */
+/** Headers that could break the framing, the host or the key of the request. */
 const OWN_HEADERS =
   /^(host|connection|keep-alive|content-length|content-encoding|transfer-encoding|te|trailer|upgrade|expect|accept-encoding|idempotency-key|proxy-.*)$/;
 /**
@@ -62,7 +62,7 @@ const header = z.object({
     .refine((name) => !OWN_HEADERS.test(name.toLowerCase()), 'is a header that is set by the tool itself')
     .refine(
       (name) => !isRerouting(name),
-      'is a header by which a server may take another method, URL or caller than the one that is granted',
+      'is a header that may make a server take another method, URL or caller than the one that is granted',
     ),
   value: z
     .string()

@@ -15,7 +15,7 @@ export interface CallMessage {
     readonly agent: string;
     readonly idempotencyKey: string;
   };
-  /** Milliseconds by which the time of the call is ahead of the clock of the machine. */
+  /** Milliseconds that the time of the call is ahead of the machine's clock. */
   readonly aheadMs: number;
   /** An output that takes more as it is sent is refused. */
   readonly maxBytes: number;

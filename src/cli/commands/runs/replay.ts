@@ -99,7 +99,7 @@ function liveText({ recorded, now, stopped }: LiveReplay): string[] {
     row('tokens', ({ usage }) => String(usage.totalTokens)),
     row('dollars', ({ costUsd, unpriced }) => `${costUsd}${unpriced > 0 ? ' *' : ''}`),
     row('end', ({ end }) => end),
-    ...(recorded.unpriced + now.unpriced === 0 ? [] : ['* without answers of which no price is known']),
+    ...(recorded.unpriced + now.unpriced === 0 ? [] : ['* without answers whose price is unknown']),
   ];
 }
 

@@ -49,7 +49,7 @@ class PostgresDatabase implements Database {
       },
       log: silentLog,
     });
-    // The driver of knex's dialect, by which it makes its connections.
+    // The driver of knex's dialect, which makes its connections.
     Object.assign(this.knex.client, { driver: { ...pg, Client } });
   }
 
