@@ -210,6 +210,10 @@ export const COMMAND_EXAMPLES: { readonly [command: string]: readonly Example[] 
     ['Compare the tasks of it by name', 'holdfast batches monday --by name'],
     ['Cancel what of it is open', "holdfast batches monday --cancel -m 'The image is wrong.'"],
   ],
+  quality: [
+    ['See how each language did', 'holdfast quality --by language'],
+    ['See whether a day was worse', 'holdfast quality --by day --compare 2026-11-01 2026-11-02 --agent coder'],
+  ],
   trajectories: [
     ['List good work', 'holdfast trajectories --agent treasurer --result success --min-reward 0.8'],
     ['List what one model did since a time', 'holdfast trajectories --model gpt-5-mini --from 2026-11-01T00:00:00Z'],

@@ -56,6 +56,7 @@ import { CRASH_LIFE, crashLife, crashTestCommand } from './commands/start/crasht
 import { initCommand } from './commands/start/init.js';
 import { batchesCommand } from './commands/tasks/batches.js';
 import { datasetCommand } from './commands/tasks/dataset.js';
+import { qualityCommand } from './commands/tasks/quality.js';
 import { taskCommand } from './commands/tasks/task.js';
 import { printCandidates } from './completion/complete.js';
 import { doctorCommand } from './doctor/doctor.js';
@@ -90,6 +91,7 @@ export const commands = (services: CliServices): readonly Command[] =>
     taskCommand(),
     datasetCommand(),
     batchesCommand(),
+    qualityCommand(),
     trajectoriesCommand(),
     trajectoryCommand(),
     stepsCommand(),

@@ -223,6 +223,11 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
       'Lists [batches of tasks](tasks/batches.md), newest first. With a key it shows one: what became of its tasks, ' +
       'their rewards and cost, and by what they failed. `--cancel` cancels those that are open.',
   },
+  quality: {
+    about:
+      'Prints [how groups of tasks did](tasks/quality.md): passes, rewards, scores, turns, tokens, time and cost. ' +
+      '`--compare` tests whether the second of two groups did otherwise than by chance.',
+  },
   trajectories: {
     about: 'Lists [trajectories](data/trajectory-lists.md), newest first.',
   },

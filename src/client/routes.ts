@@ -19,6 +19,7 @@ export const ROUTES = {
   submitTasks: 'POST /api/v1/tasks/batch body',
   listTasks: 'GET /api/v1/tasks query',
   groupTasks: 'GET /api/v1/tasks/groups query',
+  compareTaskGroups: 'GET /api/v1/tasks/drift query',
   getPassRates: 'GET /api/v1/tasks/pass-rates query',
   getTask: 'GET /api/v1/tasks/{id}',
   cancelTask: 'DELETE /api/v1/tasks/{id}',

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { pageOf } from '../../src/core/operations/fields.js';
 import { runView } from '../../src/core/runs/run.js';
-import { batchRow, batchView, cancelledBatch, taskGroups } from '../../src/core/tasks/batch.js';
+import { batchRow, batchView, cancelledBatch } from '../../src/core/tasks/batch.js';
 import { taskView } from '../../src/core/tasks/task.js';
+import { taskGroups } from '../../src/core/tasks/task-groups.js';
 import { aTask } from '../core/tasks/a-task.js';
 import { describeEachDatabase } from '../harness/database.js';
 import { type Actor, bearer, type Door, expectProblem, openDoor } from './door.js';

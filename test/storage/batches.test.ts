@@ -1,15 +1,16 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { TaskGrouping } from '../../src/core/tasks/task-grouping.js';
 import type { Database } from '../../src/storage/database/database.js';
 import { insertRun } from '../../src/storage/runs/runs.js';
 import {
   countBatches,
   factsOfBatch,
-  groupTaskRows,
   keepBatch,
   listBatchRows,
   removeEmptyBatches,
   unsuccessfulOf,
 } from '../../src/storage/tasks/batches.js';
+import { groupTaskRows, rewardParts } from '../../src/storage/tasks/task-groups.js';
 import { describeEachDatabase } from '../harness/database.js';
 import { openLeftDatabase } from './database/left-database.js';
 
@@ -44,7 +45,7 @@ describeEachDatabase('a batch of many tasks', (kind) => {
     await knex.raw(
       `insert into holdfast.tasks (id, definition_hash, name, version, category, difficulty, tags, agent, parameters, seed, priority,
                                    metadata, run_id, status, result_type, result, reward, verification_passed, completed_at, batch)
-       select 'task_' || n, 'h', case when n % 4 = 0 then 'find' else 'sort' end, '1.0.0', 'text', 'easy', '{}', 'coder', '{}', 1, 1000, '{}',
+       select 'task_' || n, 'h', case when n % 4 = 0 then 'find' else 'sort' end, '1.0.0', 'text', 'easy', case when n % 2 = 0 then '{python,language:forth}' else '{python}' end::text[], 'coder', '{}', 1, 1000, '{}',
               'run_of_' || n, coalesce(${STATUS}, 'completed'), case when n % 10 < 4 then ${RESULT} else 'success' end,
               case when n % 10 < 4 then ${TEXT} else '{"reward":1,"type":"success"}' end,
               case when n % 10 < 3 then null when n % 10 = 3 then 0.5 else 1 end, n % 10 > 3,
@@ -95,9 +96,73 @@ describeEachDatabase('a batch of many tasks', (kind) => {
       ['find@1.0.0', 250],
     ]);
     expect(rows.reduce((sum, { passed }) => sum + passed, 0)).toBe(600);
-    expect(rows[0]?.mean_turns).toBe(4);
+    expect(rows[0]?.measures.turns).toEqual({ n: 600, mean: 4, variance: 0 });
     expect((await groupTaskRows(database.knex, { ...OF, name: 'find' })).rows).toHaveLength(1);
     expect((await groupTaskRows(database.knex, { ...OF, batch: 'unknown' })).rows).toEqual([]);
+  });
+
+  it('is grouped by languages, datasets, versions and days, with scores and the parts of rewards', async () => {
+    const { knex } = database;
+    await knex.raw(
+      `insert into holdfast.trajectories select id, tenant, agent, task_id, '{}', '{one,two}', 'success', 1, 4, '{}', 0.5, 0.25, '[]', 1,
+              created_at, created_at from holdfast.runs where task_id is not null`,
+    );
+    const reward = `{"reason":"It said \\"signals\\":{}.","reward":1,"signals":{"a} b":0.5,"lint":1},"verificationPassed":true}`;
+    for (const [run, version, data] of [
+      ['run_of_5', 1, reward.replaceAll('0.5', '0.1')],
+      ['run_of_5', 2, reward],
+      ['run_of_6', 1, reward.replace('"lint":1', '"lint":0')],
+      ['run_of_7', 1, 'nonsense'],
+      ['run_of_8', 1, null],
+    ] as const)
+      await knex('holdfast.rewards').insert({
+        ...{
+          run_id: run,
+          version,
+          data,
+          data_hash: 'h',
+          actor: 'otto',
+          at: '',
+          head_seq: 1,
+          head_hash: 'h',
+          hash: 'h',
+        },
+      });
+    await knex('holdfast.datasets').insert({
+      ...{ name: 'set', version: '1.0.0', id: 'd', hash: 'h', description: '', tasks: 1, created_by: 'otto' },
+    });
+    await knex('holdfast.dataset_tasks').insert({
+      ...{ dataset: 'set', dataset_version: '1.0.0', place: 0, name: 'sort', hash: 'h' },
+    });
+    const names = async (by: TaskGrouping) =>
+      (await groupTaskRows(knex, { tenant: 'default', by })).rows.map(({ name, tasks }) => [name, tasks]);
+    expect(await names('language')).toEqual([
+      ['python', TASKS],
+      ['forth', TASKS / 2],
+    ]);
+    expect(await names('tag')).toContainEqual(['language:forth', TASKS / 2]);
+    expect(await names('dataset')).toEqual([['set@1.0.0', TASKS]]);
+    expect(await names('agentVersion')).toEqual([['coder@1', TASKS]]);
+    expect(await names('scaffold')).toEqual([['holdfast', TASKS]]);
+    expect(await names('model')).toEqual([
+      ['one', TASKS],
+      ['two', TASKS],
+    ]);
+    expect(await names('day')).toEqual([[expect.stringMatching(/^\d{4}-\d\d-\d\d$/), TASKS]]);
+    const only = { tenant: 'default', by: 'language', only: ['forth'], dataset: 'set@1.0.0' } as const;
+    const [row, ...others] = (await groupTaskRows(knex, only)).rows;
+    expect(others).toEqual([]);
+    // Half of them are of the even numbers, 100 of these of tasks that are open.
+    expect(row?.measures.quality).toEqual({ n: row?.ended, mean: 0.5, variance: 0 });
+    expect(row?.measures.usd).toMatchObject({ n: (row?.ended ?? 0) - 100, mean: expect.closeTo(0.001, 12) });
+    expect((await rewardParts(knex, only)).get('forth')).toEqual([
+      { name: 'a} b', n: 1, mean: 0.5 },
+      { name: 'lint', n: 1, mean: 0 },
+    ]);
+    expect((await rewardParts(knex, { tenant: 'default', by: 'category' })).get('text')).toEqual([
+      { name: 'a} b', n: 2, mean: 0.5 },
+      { name: 'lint', n: 2, mean: 0.5 },
+    ]);
   });
 
   it('goes a day after its last task', async () => {

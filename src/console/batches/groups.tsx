@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
-import type { TaskGrouping, TaskGroups } from '../../core/tasks/batch.js';
+import type { TaskGrouping } from '../../core/tasks/task-grouping.js';
+import type { TaskGroups } from '../../core/tasks/task-groups.js';
 import { param, setParams } from '../address.js';
 import { useAnswer } from '../api/query.js';
 import { Table } from '../shared/table.js';
@@ -8,7 +9,7 @@ import { Text } from '../text/text.js';
 import { countText, usdText } from '../text/words.js';
 import { intervalText, meanText, rateText } from './words.js';
 
-const BY: readonly TaskGrouping[] = ['name', 'difficulty', 'category', 'agent', 'model'];
+const BY: readonly TaskGrouping[] = ['name', 'difficulty', 'category', 'language', 'agent', 'model'];
 
 const COLUMNS = {
   Group: 'text',

@@ -1,9 +1,11 @@
 import { z } from 'zod';
-import { batchRow, batchView, cancelBatch, cancelledBatch, TASK_GROUPINGS, taskGroups } from '../tasks/batch.js';
+import { batchRow, batchView, cancelBatch, cancelledBatch } from '../tasks/batch.js';
 import { batchKey } from '../tasks/batch-key.js';
 import { passQuery, passRates } from '../tasks/pass-rates.js';
 import { requeueTask, submitTask, taskFilter, taskView } from '../tasks/task.js';
 import { batchAnswer, batchTask } from '../tasks/task-batch.js';
+import { GROUPING_TEXT } from '../tasks/task-grouping.js';
+import { driftQuery, groupQuery, taskDrift, taskGroups } from '../tasks/task-groups.js';
 import { idPath, optionalKey, pageOf, pageQuery, requiredKey } from './fields.js';
 import { operation } from './operation.js';
 
@@ -62,17 +64,22 @@ export const TASK_OPERATIONS = {
   groupTasks: operation({
     method: 'GET',
     path: '/api/v1/tasks/groups',
-    summary: 'Group the newest tasks by name, agent, model, category or difficulty, with how they did.',
-    description:
-      'A model is known of the runs that asked it and are over; a task whose run asked several is in each group.',
+    summary: 'Group the newest tasks by something that they have, with how they did.',
+    description: GROUPING_TEXT,
     access: { tenant: 'viewer' },
-    query: z.strictObject({
-      by: z.enum(TASK_GROUPINGS),
-      batch: batchKey.exactOptional().describe('Only tasks of this batch.'),
-      agent: taskFilter.shape.agent,
-      name: taskFilter.shape.name,
-    }),
+    query: groupQuery,
     response: taskGroups,
+    errors: [],
+    args: ({ query }, { caller }) => [query, caller],
+  }),
+  compareTaskGroups: operation({
+    method: 'GET',
+    path: '/api/v1/tasks/drift',
+    summary: 'Compare two groups of tasks: whether they did otherwise than by chance.',
+    description: GROUPING_TEXT,
+    access: { tenant: 'viewer' },
+    query: driftQuery,
+    response: taskDrift,
     errors: [],
     args: ({ query }, { caller }) => [query, caller],
   }),

@@ -10,8 +10,6 @@ export const BATCH_COUNTED_MOST = 20_000;
 export const REWARD_BARS = 20;
 /** Open tasks of a batch that a request cancels. */
 export const BATCH_CANCELLED_MOST = 200;
-/** Groups of tasks that are told, those of the most tasks first. */
-export const GROUPS_MOST = 100;
 
 const share = z.number().min(0).max(1);
 
@@ -88,28 +86,3 @@ export const cancelledBatch = z
   })
   .meta({ id: 'CancelledBatch' });
 export type CancelledBatch = z.infer<typeof cancelledBatch>;
-
-export const TASK_GROUPINGS = ['name', 'agent', 'model', 'category', 'difficulty'] as const;
-export type TaskGrouping = (typeof TASK_GROUPINGS)[number];
-
-export const taskGroups = z
-  .object({
-    items: z.array(
-      z.object({
-        name: z.string(),
-        tasks: z.int(),
-        ended: z.int().describe('Those that completed or failed.'),
-        passRate,
-        meanReward: z.number().nullable(),
-        meanTurns: z
-          .number()
-          .nullable()
-          .describe('Model calls of its last run, of the tasks that completed or failed.'),
-        costUsd: usdText.describe('Of their last runs, as far as prices are known.'),
-        unpriced: z.int(),
-      }),
-    ),
-    atLeast: z.boolean().describe(`There are more tasks than the newest ${BATCH_COUNTED_MOST}, which are grouped.`),
-  })
-  .meta({ id: 'TaskGroups' });
-export type TaskGroups = z.infer<typeof taskGroups>;

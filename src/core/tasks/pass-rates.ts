@@ -1,31 +1,14 @@
 import { z } from 'zod';
-import { nameText } from '../json.js';
-import { taskDefinition } from './task-definition.js';
+import { attemptFilter, taskGrouping } from './task-grouping.js';
 
 /** How often tasks are passed: pass@k with confidence intervals. */
 
 export const RATED_TASKS_MOST = 10_000;
 const KS_MOST = 10;
 
-/** Selects attempts; all of it must fit. */
-export const passFilter = z.strictObject({
-  agent: nameText.exactOptional(),
-  name: nameText.exactOptional(),
-  category: nameText.exactOptional(),
-  difficulty: taskDefinition.shape.difficulty.exactOptional(),
-  dataset: z
-    .string()
-    .max(300)
-    .regex(/^[^@]+@[^@]+$/, 'expected a name and a version, such as sorting@1.0.0')
-    .exactOptional()
-    .describe('Name and version: only the definitions of this dataset.'),
-  from: z.iso.datetime({ offset: true }).exactOptional().describe('Submitted at this time or later.'),
-  to: z.iso.datetime({ offset: true }).exactOptional().describe('Submitted before this time.'),
-});
-export type PassFilter = z.output<typeof passFilter>;
-
 export const passQuery = z.strictObject({
-  ...passFilter.shape,
+  ...attemptFilter.shape,
+  by: taskGrouping.exactOptional().describe('Rates each agent within each group. Unset: over all.'),
   k: z
     .string()
     .regex(/^[1-9]\d{0,3}(,[1-9]\d{0,3})*$/, 'expected whole numbers with commas, such as 1,5,10')
@@ -48,6 +31,7 @@ export const passRates = z
     items: z.array(
       z.object({
         agent: z.string(),
+        group: z.string().nullable().describe('By what was asked for; null: nothing was.'),
         tasks: z.int().describe('Definitions that it attempted.'),
         attempts: z.int().describe('Attempts that ended with a result other than `error`.'),
         passed: z.int().describe('Those whose result is `success`.'),
@@ -62,6 +46,7 @@ export type PassRates = z.output<typeof passRates>;
 /** Attempts of an agent at one definition. */
 export interface Attempted {
   readonly agent: string;
+  readonly group: string | null;
   readonly attempts: number;
   readonly passed: number;
 }
@@ -95,16 +80,17 @@ export function wilson(mean: number, n: number): { readonly low: number; readonl
 
 const few = (value: number): number => Number(value.toFixed(6));
 
-/** The rates of each agent, by their names. */
+/** The rates of each agent, within each group, by their names. */
 export function ratesOf(rows: readonly Attempted[], ks: readonly number[]): PassRates['items'] {
-  const agents = new Map<string, Attempted[]>();
+  const rated = new Map<string, Attempted[]>();
   for (const row of rows) {
-    const own = agents.get(row.agent) ?? [];
+    const key = JSON.stringify([row.agent, row.group]);
+    const own = rated.get(key) ?? [];
     own.push(row);
-    agents.set(row.agent, own);
+    rated.set(key, own);
   }
-  return [...agents].map(([agent, own]) => ({
-    ...{ agent, tasks: own.length },
+  return [...rated.values()].map((own) => ({
+    ...{ agent: own[0]?.agent ?? '', group: own[0]?.group ?? null, tasks: own.length },
     attempts: own.reduce((sum, { attempts }) => sum + attempts, 0),
     passed: own.reduce((sum, { passed }) => sum + passed, 0),
     passAt: [...new Set(ks)].map((k) => {

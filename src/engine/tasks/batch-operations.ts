@@ -9,8 +9,6 @@ import {
   type BatchView,
   type CancelledBatch,
   passRateOf,
-  type TaskGrouping,
-  type TaskGroups,
 } from '../../core/tasks/batch.js';
 import type { TrajectoryResult } from '../../core/trajectories/trajectory-result.js';
 import { atOneMoment } from '../../storage/database/transactions.js';
@@ -20,10 +18,8 @@ import {
   countBatches,
   factsOfBatch,
   findBatch,
-  groupTaskRows,
   type ListedBatch,
   listBatchRows,
-  type TaskNarrow,
   tasksToCancel,
   unsuccessfulOf,
 } from '../../storage/tasks/batches.js';
@@ -129,20 +125,6 @@ async function cancelBatch(
   return { cancelled, left };
 }
 
-/** Tasks by something that they have, with how they did. */
-async function groupTasks(
-  { stepContext: { knex } }: EngineContext,
-  asked: TaskNarrow & { readonly by: TaskGrouping },
-  { tenant }: Caller,
-): Promise<TaskGroups> {
-  const { rows, looked } = await groupTaskRows(knex, { ...asked, tenant });
-  const items = rows.map(({ name, tasks, ended, passed, unpriced, ...row }) => ({
-    ...{ name, tasks, ended, passRate: passRateOf(passed, ended), meanReward: row.mean_reward },
-    ...{ meanTurns: row.mean_turns, costUsd: usdOf(BigInt(row.nano_usd)), unpriced },
-  }));
-  return { items, atLeast: looked > BATCH_COUNTED_MOST };
-}
-
 export const BATCH_OPERATIONS = {
   /** Batches of tasks, newest first, with how their tasks stand. */
   listBatches,
@@ -150,6 +132,4 @@ export const BATCH_OPERATIONS = {
   getBatch,
   /** Asks open tasks of a batch to stop, up to 200 by a request, and says how many are left. Throws `batch_unknown`. */
   cancelBatch,
-  /** The newest tasks that fit, grouped by something that they have. */
-  groupTasks,
 };

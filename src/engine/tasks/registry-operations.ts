@@ -3,7 +3,6 @@ import { HoldfastError } from '../../core/errors/errors.js';
 import { fieldErrorsOf, invalidRequest } from '../../core/field-errors.js';
 import { jsonObject } from '../../core/json.js';
 import type { Page, PageOf } from '../../core/page.js';
-import { type PassQuery, type PassRates, passQuery, RATED_TASKS_MOST, ratesOf } from '../../core/tasks/pass-rates.js';
 import {
   type DefinitionDiff,
   type DefinitionFilter,
@@ -19,7 +18,6 @@ import {
 } from '../../core/tasks/registry.js';
 import { differencesOf } from '../../core/tasks/task-differences.js';
 import { cursorAfter } from '../../storage/runs/run-list.js';
-import { attemptedRows } from '../../storage/tasks/pass-rates.js';
 import { findRegistered, listRegistered, setDeprecated, summaryOf } from '../../storage/tasks/registry.js';
 import { readDefinition, saveDefinition } from '../../storage/tasks/task-definitions.js';
 import type { EngineContext } from '../engine-context.js';
@@ -96,15 +94,6 @@ async function deprecateTaskDefinition(
   return summaryOf(await rowNamed(context, of, caller));
 }
 
-async function getPassRates({ stepContext }: EngineContext, query: PassQuery, { tenant }: Caller): Promise<PassRates> {
-  const parsed = passQuery.safeParse(query);
-  if (!parsed.success) throw invalidRequest(fieldErrorsOf(parsed.error));
-  const { k, ...filter } = parsed.data;
-  const rows = await attemptedRows(stepContext.knex, tenant, filter);
-  const items = ratesOf(rows.slice(0, RATED_TASKS_MOST), k.split(',').map(Number));
-  return { items, truncated: rows.length > RATED_TASKS_MOST };
-}
-
 /** What clients ask of the registry of tasks. */
 export const REGISTRY_OPERATIONS = {
   /**
@@ -130,8 +119,6 @@ export const REGISTRY_OPERATIONS = {
   listDatasets,
   /** Throws `dataset_unknown`. */
   getDataset,
-  /** How often each agent passes tasks, by agents. Throws `invalid_request`. */
-  getPassRates,
   /** The definitions of a dataset, by their names. Throws `dataset_unknown`. */
   listDatasetTasks,
 };

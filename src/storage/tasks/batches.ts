@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import { jsonOrNull } from '../../core/json.js';
 import { OVER, RUN_STATUSES, type RunStatus } from '../../core/runs/run.js';
-import { BATCH_COUNTED_MOST, GROUPS_MOST, REWARD_BARS, type TaskGrouping } from '../../core/tasks/batch.js';
+import { BATCH_COUNTED_MOST, REWARD_BARS } from '../../core/tasks/batch.js';
 import {
   TRAJECTORY_RESULTS,
   type TrajectoryResult,
@@ -186,59 +186,4 @@ export async function tasksToCancel(
     .pluck('t.id');
   const ids: string[] = await open;
   return { ids: ids.slice(0, limit), left: Math.max(0, ids.length - limit) };
-}
-
-const GROUPED: Readonly<Record<TaskGrouping, string>> = {
-  name: `t.name || '@' || t.version`,
-  agent: 't.agent',
-  category: 't.category',
-  difficulty: 't.difficulty',
-  model: 'm.name',
-};
-
-export interface GroupRow {
-  readonly name: string;
-  readonly tasks: number;
-  readonly ended: number;
-  readonly passed: number;
-  readonly mean_reward: number | null;
-  readonly mean_turns: number | null;
-  readonly nano_usd: string;
-  readonly unpriced: number;
-}
-
-/** The newest tasks that fit, by something that they have. Of models those are known that runs asked which are over. */
-export async function groupTaskRows(
-  db: Knex,
-  { tenant, by, ...narrow }: { readonly tenant: string; readonly by: TaskGrouping } & TaskNarrow,
-): Promise<{ readonly rows: readonly GroupRow[]; readonly looked: number }> {
-  const same = Object.entries({ tenant, ...narrow }).filter(([, value]) => value !== undefined);
-  const newest = db('holdfast.tasks')
-    .where(Object.fromEntries(same))
-    .orderBy(['created_at', 'id'].map((column) => ({ column, order: 'desc' as const })))
-    .limit(BATCH_COUNTED_MOST + 1)
-    .select('name', 'version', 'agent', 'category', 'difficulty', 'run_id', 'status', 'verification_passed', 'reward');
-  const models =
-    by === 'model' ? 'join holdfast.trajectories x on x.run_id = t.run_id, lateral unnest(x.models) m(name)' : '';
-  const ended = `filter (where t.${ENDED})`;
-  const { rows }: { rows: (GroupRow & { looked: number })[] } = await db.raw(
-    `with t as materialized ?
-     select ${GROUPED[by]} as name, count(*)::int as tasks, count(*) ${ended}::int as ended,
-            count(*) filter (where t.${ENDED} and t.verification_passed)::int as passed,
-            avg(coalesce(t.reward, 0)) ${ended} as mean_reward, avg(r.turns) ${ended}::float8 as mean_turns,
-            coalesce(sum(r.cost_nano_usd + r.child_cost_nano_usd), 0)::text as nano_usd,
-            count(*) filter (where r.cost_nano_usd + r.child_cost_nano_usd is null)::int as unpriced,
-            (select count(*)::int from t) as looked
-       from t join holdfast.runs r on r.id = t.run_id ${models}
-      group by 1 order by 2 desc, 1 limit ${GROUPS_MOST}`,
-    [newest],
-  );
-  return { rows, looked: rows[0]?.looked ?? 0 };
-}
-
-/** What narrows groups of tasks. */
-export interface TaskNarrow {
-  readonly batch?: string;
-  readonly agent?: string;
-  readonly name?: string;
 }

@@ -36,8 +36,8 @@ it('has an interval that holds its value, even where all or none pass', () => {
   expect(wilson(0, 20).low).toBe(0);
   const [rate] = ratesOf(
     [
-      { agent: 'a', attempts: 2, passed: 1 },
-      { agent: 'a', attempts: 1, passed: 0 },
+      { agent: 'a', group: null, attempts: 2, passed: 1 },
+      { agent: 'a', group: null, attempts: 1, passed: 0 },
     ],
     [1, 2, 1],
   );
@@ -96,10 +96,20 @@ describeEachDatabase('pass rates', (kind) => {
     ]);
     await t.engine.createDataset({ name: 'set', version: '1.0.0', tasks: [{ name: 'sum', version: '1.0.0' }] }, ADMIN);
     expect(await rates({ dataset: 'set@1.0.0', agent: 'first' })).toEqual([['first', 1, 2, 1, 0.5, 1]]);
+    const grouped = await t.engine.getPassRates({ k: '1', by: 'name' }, ADMIN);
+    expect(grouped.items.map(({ agent, group, attempts }) => [agent, group, attempts])).toEqual([
+      ['first', 'other@1.0.0', 1],
+      ['first', 'sum@1.0.0', 2],
+      ['second', 'sum@1.0.0', 1],
+    ]);
     expect(await rates({ dataset: 'set@2.0.0' })).toEqual([]);
     expect(await rates({ to: '2020-01-01T00:00:00Z' })).toEqual([]);
     const elsewhere = await t.engine.getPassRates({}, { ...ADMIN, tenant: 'elsewhere' });
     expect(elsewhere).toEqual({ items: [], truncated: false });
+    const drift = await t.engine.compareTaskGroups({ by: 'agent', before: 'first', after: 'second' }, ADMIN);
+    expect(drift).toMatchObject({ by: 'agent', before: { tasks: 5 }, after: { tasks: 1 }, drifted: false });
+    const none = await t.engine.compareTaskGroups({ by: 'day', before: '2020-01-01', after: '2020-01-02' }, ADMIN);
+    expect(none).toEqual({ by: 'day', before: null, after: null, measures: [], drifted: false, atLeast: false });
     await expect(t.engine.getPassRates({ k: '0' }, ADMIN)).rejects.toMatchObject({ code: 'invalid_request' });
   });
 });

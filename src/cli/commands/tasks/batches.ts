@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander';
 import { z } from 'zod';
-import { type BatchRow, type PassRate, TASK_GROUPINGS } from '../../../core/tasks/batch.js';
+import type { BatchRow, PassRate } from '../../../core/tasks/batch.js';
+import { TASK_GROUPINGS, taskGrouping } from '../../../core/tasks/task-grouping.js';
 import type { Client } from '../../client.js';
 import { connect } from '../../connect.js';
 import {
@@ -20,7 +21,7 @@ import { plain, print, printJson, printTable } from '../../print.js';
 
 const options = z.object({
   ...{ json, limit, cursor, message },
-  by: z.enum(TASK_GROUPINGS).optional(),
+  by: taskGrouping.optional(),
   cancel: z.boolean().default(false),
 });
 type Options = z.infer<typeof options>;

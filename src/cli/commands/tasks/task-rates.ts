@@ -2,6 +2,7 @@ import { Command, Option } from 'commander';
 import { z } from 'zod';
 import type { PassRates } from '../../../core/tasks/pass-rates.js';
 import { DIFFICULTIES } from '../../../core/tasks/task-definition.js';
+import { TASK_GROUPINGS, taskGrouping } from '../../../core/tasks/task-grouping.js';
 import { connect } from '../../connect.js';
 import { json, jsonOption, timeOption } from '../../options.js';
 import { printJson, printNote, printTable } from '../../print.js';
@@ -10,6 +11,7 @@ const text = z.string().optional();
 const options = z.object({
   json,
   ...{ agent: text, name: text, category: text, difficulty: text, dataset: text, from: text, to: text, k: text },
+  by: taskGrouping.optional(),
 });
 
 export const taskRatesCommand = (): Command =>
@@ -22,6 +24,7 @@ export const taskRatesCommand = (): Command =>
     .option('--dataset <name@version>', 'only tasks of this dataset')
     .addOption(new Option('--from <time>', 'only tasks submitted at this time or later').argParser(timeOption))
     .addOption(new Option('--to <time>', 'only tasks submitted before this time').argParser(timeOption))
+    .addOption(new Option('--by <what>', 'rates each agent within each group').choices(TASK_GROUPINGS))
     .option('--k <numbers>', 'numbers of attempts with commas; without it 1,5,10')
     .addOption(jsonOption())
     .action(async (raw: unknown) => {
@@ -29,9 +32,17 @@ export const taskRatesCommand = (): Command =>
       const rates = await connect().getPassRates(asked);
       if (asJson) return printJson(rates);
       printTable(
-        ['AGENT', 'TASKS', 'ATTEMPTS', 'PASSED', ...(rates.items[0]?.passAt ?? []).map(({ k }) => `PASS@${k}`)],
-        rates.items.map(({ agent, tasks, attempts, passed, passAt }) => [
-          ...[agent, String(tasks), String(attempts), String(passed), ...passAt.map(rateText)],
+        [
+          'AGENT',
+          ...(asked.by === undefined ? [] : [asked.by.toUpperCase()]),
+          'TASKS',
+          'ATTEMPTS',
+          'PASSED',
+          ...(rates.items[0]?.passAt ?? []).map(({ k }) => `PASS@${k}`),
+        ],
+        rates.items.map(({ agent, group, tasks, attempts, passed, passAt }) => [
+          ...[agent, ...(group === null ? [] : [group])],
+          ...[String(tasks), String(attempts), String(passed), ...passAt.map(rateText)],
         ]),
       );
       if (rates.truncated) printNote('There are more tasks than these rates are of: narrow them down.');

@@ -1,0 +1,75 @@
+import { Command, Option } from 'commander';
+import { z } from 'zod';
+import type { PassRate } from '../../../core/tasks/batch.js';
+import type { Comparison } from '../../../core/tasks/comparison.js';
+import { DIFFICULTIES } from '../../../core/tasks/task-definition.js';
+import { TASK_GROUPINGS, taskGrouping } from '../../../core/tasks/task-grouping.js';
+import type { Measured, TaskGroup } from '../../../core/tasks/task-groups.js';
+import { connect } from '../../connect.js';
+import { json, jsonOption, timeOption } from '../../options.js';
+import { plain, print, printJson, printNote, printTable } from '../../print.js';
+
+const text = z.string().optional();
+const options = z.object({
+  json,
+  by: taskGrouping,
+  compare: z.array(z.string()).length(2).optional(),
+  ...{ batch: text, agent: text, name: text, category: text, difficulty: text, dataset: text, from: text, to: text },
+});
+
+export const qualityCommand = (): Command =>
+  new Command('quality')
+    .description('Print how groups of tasks did, or compare two of them.')
+    .addOption(new Option('--by <what>', 'by what tasks are grouped').choices(TASK_GROUPINGS).default('category'))
+    .option('--compare <names...>', 'names of two groups: tests whether the second did otherwise')
+    .option('--batch <key>', 'only tasks of this batch')
+    .option('--agent <agent>', 'only tasks of this agent')
+    .option('--name <name>', 'only tasks of this name')
+    .option('--category <category>', 'only tasks of this category')
+    .addOption(new Option('--difficulty <difficulty>', 'only tasks of this difficulty').choices(DIFFICULTIES))
+    .option('--dataset <name@version>', 'only tasks of this dataset')
+    .addOption(new Option('--from <time>', 'only tasks submitted at this time or later').argParser(timeOption))
+    .addOption(new Option('--to <time>', 'only tasks submitted before this time').argParser(timeOption))
+    .addOption(jsonOption())
+    .action(async (raw: unknown) => {
+      const { json: asJson, compare, ...asked } = options.parse(raw);
+      const client = connect();
+      if (compare === undefined) {
+        const groups = await client.groupTasks(asked);
+        if (asJson) return printJson(groups);
+        printGroups(asked.by, groups.items);
+        if (groups.atLeast) printNote('There are more tasks than the newest ones that are grouped here.');
+        return;
+      }
+      const [before = '', after = ''] = compare;
+      const drift = await client.compareTaskGroups({ ...asked, before, after });
+      if (asJson) return printJson(drift);
+      for (const [name, group] of [[before, drift.before] as const, [after, drift.after] as const])
+        print(`${plain(name)}: ${group === null ? 'no task' : `${group.ended} tasks that completed or failed`}`);
+      printComparisons(drift.measures);
+    });
+
+const few = (value: number | null): string => (value === null ? '' : Number(value.toPrecision(4)).toString());
+const mean = (measured: Measured): string => few(measured.mean);
+const percent = (share: number): string => `${(100 * share).toFixed(1)}%`;
+const rateText = (rate: PassRate): string =>
+  rate === null ? '' : `${percent(rate.value)} (${percent(rate.low)} to ${percent(rate.high)})`;
+
+const printGroups = (by: string, groups: readonly TaskGroup[]): void =>
+  printTable(
+    [by.toUpperCase(), 'TASKS', 'ENDED', 'PASSED', 'REWARD', 'QUALITY', 'DIVERSITY', 'TURNS', 'TOKENS', 'MS', 'USD'],
+    groups.map(({ name, tasks, ended, passRate, measures }) => [
+      ...[name, String(tasks), String(ended), rateText(passRate), mean(measures.reward), mean(measures.quality)],
+      ...[mean(measures.diversity), mean(measures.turns), mean(measures.tokens), mean(measures.activeMs)],
+      mean(measures.usd),
+    ]),
+  );
+
+const printComparisons = (measures: readonly Comparison[]): void =>
+  printTable(
+    ['MEASURE', 'BEFORE', 'AFTER', 'DIFFERENCE', 'P', 'ADJUSTED', 'DRIFTED'],
+    measures.map(({ measure, before, after, difference, low, high, p, adjustedP, drifted }) => [
+      ...[measure, few(before), few(after), `${few(difference)} (${few(low)} to ${few(high)})`],
+      ...[few(p), few(adjustedP), drifted ? 'yes' : 'no'],
+    ]),
+  );

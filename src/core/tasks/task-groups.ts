@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import { usdText } from '../money.js';
+import { BATCH_COUNTED_MOST, passRate } from './batch.js';
+import { comparison } from './comparison.js';
+import { GROUPING_TEXT, groupFilter, taskGrouping } from './task-grouping.js';
+
+/** How groups of tasks did, and whether two of them did otherwise than by chance. */
+
+/** Groups that are told, those of the most tasks first. */
+export const GROUPS_MOST = 400;
+/** Parts of rewards that are told of a group, by their names. */
+export const PARTS_MOST = 50;
+
+/** What is measured of each task that completed or failed. */
+export const TASK_MEASURES = ['reward', 'quality', 'diversity', 'turns', 'tokens', 'activeMs', 'usd'] as const;
+export type TaskMeasure = (typeof TASK_MEASURES)[number];
+
+const measured = z.object({
+  n: z.int().describe('Tasks of which it is known.'),
+  mean: z.number().nullable().describe('Null: of none.'),
+  variance: z.number().nullable().describe('Of the sample. Null: of fewer than two.'),
+});
+export type Measured = z.infer<typeof measured>;
+
+const MEASURES_TEXT =
+  'Of the tasks that completed or failed, by their last run. `reward`: none counts as 0. `quality`, `diversity`: the scores ' +
+  'of its trajectory. `turns`: model calls. `tokens`, `usd`: with its child runs; `usd` where every price is known. ' +
+  '`activeMs`: milliseconds in which it was neither queued nor paused.';
+
+export const taskGroup = z
+  .object({
+    name: z.string(),
+    tasks: z.int(),
+    ended: z.int().describe('Those that completed or failed.'),
+    passed: z.int().describe('Those that passed their verification.'),
+    passRate,
+    meanReward: z.number().nullable(),
+    meanTurns: z.number().nullable().describe('Model calls of its last run, of the tasks that completed or failed.'),
+    costUsd: usdText.describe('Of their last runs, as far as prices are known.'),
+    unpriced: z.int(),
+    measures: z.record(z.enum(TASK_MEASURES), measured).describe(MEASURES_TEXT),
+    parts: z
+      .array(z.object({ name: z.string(), n: z.int(), mean: z.number() }))
+      .describe(`The parts of their rewards by name; at most ${PARTS_MOST}.`),
+  })
+  .meta({ id: 'TaskGroup' });
+export type TaskGroup = z.infer<typeof taskGroup>;
+
+const atLeast = z.boolean().describe(`There are more tasks than the newest ${BATCH_COUNTED_MOST}, which are grouped.`);
+
+export const groupQuery = z.strictObject({ ...groupFilter.shape, by: taskGrouping });
+export type GroupQuery = z.output<typeof groupQuery>;
+
+export const taskGroups = z.object({ items: z.array(taskGroup), atLeast }).meta({ id: 'TaskGroups' });
+export type TaskGroups = z.infer<typeof taskGroups>;
+
+const groupName = z.string().min(1).max(1000);
+export const driftQuery = z.strictObject({
+  ...groupQuery.shape,
+  before: groupName.describe('Name of a group.'),
+  after: groupName.describe('Name of the group that is compared with it.'),
+});
+export type DriftQuery = z.output<typeof driftQuery>;
+
+export const taskDrift = z
+  .object({
+    by: taskGrouping.describe(GROUPING_TEXT),
+    before: taskGroup.nullable().describe('Null: no task is in this group.'),
+    after: taskGroup.nullable(),
+    measures: z.array(comparison).describe('What both groups have enough tasks for.'),
+    drifted: z.boolean().describe('Whether one of them drifted.'),
+    atLeast,
+  })
+  .meta({ id: 'TaskDrift' });
+export type TaskDrift = z.infer<typeof taskDrift>;
