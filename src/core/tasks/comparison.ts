@@ -32,7 +32,7 @@ export interface Sample {
 type Tested = Omit<Comparison, 'measure' | 'adjustedP' | 'drifted'>;
 
 const LANCZOS = [
-  ...[76.18009172947146, -86.50532032941677, 24.01409824083091],
+  ...[76.18009172947146, -86.50532032941678, 24.01409824083091],
   ...[-1.231739572450155, 0.001208650973866179, -0.000005395239384953],
 ];
 
@@ -40,7 +40,7 @@ const LANCZOS = [
 function logGamma(x: number): number {
   const base = x + 5.5 - (x + 0.5) * Math.log(x + 5.5);
   const series = LANCZOS.reduce((sum, one, at) => sum + one / (x + at + 1), 1.000000000190015);
-  return -base + Math.log((2.5066282746310005 * series) / x);
+  return -base + Math.log((2.5066282746310007 * series) / x);
 }
 
 const TINY = 1e-300;
