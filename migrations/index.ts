@@ -10,6 +10,7 @@ import * as batches from './0008-batches.js';
 import * as accessByTarget from './0009-access-by-target.js';
 import * as memory from './0010-memory.js';
 import * as agentVersions from './0011-agent-versions.js';
+import * as alerts from './0012-alerts.js';
 
 export interface Migration {
   readonly name: string;
@@ -29,4 +30,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0009-access-by-target', up: accessByTarget.up },
   { name: '0010-memory', up: memory.up },
   { name: '0011-agent-versions', up: agentVersions.up },
+  { name: '0012-alerts', up: alerts.up },
 ];

@@ -60,6 +60,7 @@ export const SHELVES: readonly string[] = [
   'segment',
   'resume',
   'evolution',
+  'quality',
   'replay',
   'workers',
   'operations',

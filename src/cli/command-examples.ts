@@ -351,6 +351,10 @@ export const COMMAND_EXAMPLES: { readonly [command: string]: readonly Example[] 
     ['See what is left', 'holdfast budgets'],
     ['The same for a program', 'holdfast budgets --json'],
   ],
+  alerts: [
+    ['See what fires', 'holdfast alerts'],
+    ['Silence a rule for two hours', "holdfast alerts --silence passes-fall --minutes 120 -m 'The image is rebuilt.'"],
+  ],
   access: [
     ['See who asked for what', 'holdfast access --limit 20'],
     ['See who decided about a run', 'holdfast access run_1a1b'],

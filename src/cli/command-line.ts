@@ -42,6 +42,7 @@ import { watchCommand } from './commands/runs/watch.js';
 import { workCommand } from './commands/runs/work.js';
 import { accessCommand } from './commands/server/access.js';
 import { agentsCommand } from './commands/server/agents.js';
+import { alertsCommand } from './commands/server/alerts.js';
 import { compactCommand } from './commands/server/compact.js';
 import { consoleCommand } from './commands/server/console.js';
 import { demoCommand } from './commands/server/demo.js';
@@ -122,6 +123,7 @@ export const commands = (services: CliServices): readonly Command[] =>
     queueCommand(),
     errorsCommand(),
     budgetsCommand(),
+    alertsCommand(),
     accessCommand(),
     doctorCommand(services),
     preflightCommand(services),

@@ -355,6 +355,11 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
   budgets: {
     about: 'Lists the [budgets](models/budgets.md) of agents and of the tenant, with what is spent of each.',
   },
+  alerts: {
+    about:
+      'Lists the [alert rules](operate/alerts.md) of the configuration with their states. `--silence` has no event tell of one ' +
+      'for a while; that takes the role `operator`.',
+  },
   access: {
     about:
       'Lists who asked for what, from the [access log](schema.md#access_log), newest first; with a run, what concerns it, ' +

@@ -32,6 +32,7 @@ const configShape = z.strictObject({
     images: judgedLater,
     models: judgedLater,
     stalls: judgedLater,
+    alerts: judgedLater,
     separateRequester: judgedLater,
     forkModels: judgedLater,
     rewards: judgedLater,

@@ -50,7 +50,19 @@ export const COMMAND_GROUPS: { readonly [title: string]: readonly string[] } = {
   ],
   'Tasks and training data': ['task', 'dataset', 'batches', 'quality', 'trajectories', 'reward', 'export', 'exports'],
   'Money and privacy': ['charges', 'spend', 'erase', 'retention'],
-  Operation: ['workers', 'work', 'stats', 'queue', 'errors', 'budgets', 'access', 'preflight', 'migrate', 'compact'],
+  Operation: [
+    'workers',
+    'work',
+    'stats',
+    'queue',
+    'errors',
+    'budgets',
+    'alerts',
+    'access',
+    'preflight',
+    'migrate',
+    'compact',
+  ],
 };
 
 /** Texts of the commands that look after the program itself: part of `COMMAND_TEXTS`. */

@@ -105,6 +105,8 @@ export const ROUTES = {
   getSeries: 'GET /api/v1/stats/series query',
   listAccess: 'GET /api/v1/access query',
   listRunAccess: 'GET /api/v1/runs/{id}/access query',
+  listAlerts: 'GET /api/v1/alerts',
+  silenceAlert: 'POST /api/v1/alerts/{name}/silence body',
   listAgents: 'GET /api/v1/agents query',
   getAgent: 'GET /api/v1/agents/{name}',
   getDefinition: 'GET /api/v1/agents/{name}/definitions/{hash}',

@@ -3,6 +3,7 @@ import { DBOS, DBOSClient } from '@dbos-inc/dbos-sdk';
 import type { ModelProvider } from '@openai/agents';
 import { storedLists } from '../../steps/calls/pin-mcp-tools.js';
 import type { StepContext } from '../../steps/context.js';
+import { alertsConfig } from '../core/agents/alert-rules.js';
 import { HoldfastError } from '../core/errors/errors.js';
 import { stallsConfig } from '../core/queue/worker.js';
 import { retentionOf } from '../core/retention/retention.js';
@@ -188,13 +189,14 @@ async function launch(
   const order = new TaskOrder(config.scheduling === undefined ? null : schedulingConfig.parse(config.scheduling));
   const retries = taskRetries.parse(config.retries ?? {});
   const stalls = stallsConfig.parse(config.stalls ?? {});
+  const alerts = alertsConfig.parse(config.alerts ?? { rules: [] }).rules;
   const exports = new ExportQueue(theClient);
   const ending = new AbortController();
   let stopping: Promise<void> | undefined;
   const context: EngineContext = {
     versions: new AgentVersions(database.knex, agents, new Set(config.evolution?.agents)),
     ...{ stepContext, database, agents, models: provider, changes, deltas, running, anchor, exports },
-    ...{ role, crashLimit, stillAfterMs, log, build: BUILD, retention, order, retries, stalls },
+    ...{ role, crashLimit, stillAfterMs, log, build: BUILD, retention, order, retries, stalls, alerts },
     ...{ hostFolders, ceilings: defaults.ceilings },
     ...{ metrics, measuring: new Measuring({ stepContext, running, role, metrics, build: BUILD }, capacity) },
     loop: new LoopWatch(log, metrics),

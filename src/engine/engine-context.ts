@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { ModelProvider } from '@openai/agents';
 import type { StepContext } from '../../steps/context.js';
+import type { AlertRule } from '../core/agents/alert-rules.js';
 import type { Ceilings } from '../core/containers/ceilings.js';
 import { HoldfastError } from '../core/errors/errors.js';
 import { Allowance } from '../core/limits/allowance.js';
@@ -58,6 +59,7 @@ export interface EngineContext {
   /** On which terms tasks that are submitted are tried again. */
   readonly retries: TaskRetries;
   readonly stalls: Stalls;
+  readonly alerts: readonly AlertRule[];
   readonly hostFolders: HostFolders;
   readonly ceilings: Ceilings;
   readonly cancel: CancelRun;

@@ -52,6 +52,8 @@ import { exposeMetrics } from './ops/measuring.js';
 import { OVERVIEW_OPERATIONS } from './ops/overview.js';
 import { stats } from './ops/stats.js';
 import { checkPlan, getPlan } from './plans/plan-operations.js';
+import { ALERT_OPERATIONS } from './quality/alerts.js';
+import { QUALITY_OPERATIONS } from './quality/group-operations.js';
 import { diffRuns } from './replay/diff-runs.js';
 import { forkRun, retryRun } from './replay/fork-run.js';
 import { replayRun } from './replay/replay-run.js';
@@ -341,6 +343,7 @@ export const OPERATIONS = {
     emitEvent(context, name, event, caller),
   ...MEMORY_OPERATIONS,
   ...TASK_OPERATIONS,
+  ...QUALITY_OPERATIONS,
   /** What happens in the whole system, as far as it is of the caller's tenant; what is of none, for callers with a role in the installation. Oldest first. docs/system-events.md. */
   listSystemEvents: (
     context: EngineContext,
@@ -373,6 +376,7 @@ export const OPERATIONS = {
   /** What Prometheus reads of this process and of the database. Throws `forbidden` where the caller has no role in the installation. */
   metrics: (context: EngineContext, caller: Caller): Promise<Exposition> => exposeMetrics(context.measuring, caller),
   ...OVERVIEW_OPERATIONS,
+  ...ALERT_OPERATIONS,
   ...ACCESS_OPERATIONS,
   stats: (context: EngineContext, caller: Caller): Promise<Stats> => stats(context, caller.tenant),
   /** Writes one row of the access log. */

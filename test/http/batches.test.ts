@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { pageOf } from '../../src/core/operations/fields.js';
+import { taskGroups } from '../../src/core/quality/task-groups.js';
 import { runView } from '../../src/core/runs/run.js';
 import { batchRow, batchView, cancelledBatch } from '../../src/core/tasks/batch.js';
 import { taskView } from '../../src/core/tasks/task.js';
-import { taskGroups } from '../../src/core/tasks/task-groups.js';
 import { aTask } from '../core/tasks/a-task.js';
 import { describeEachDatabase } from '../harness/database.js';
 import { type Actor, bearer, type Door, expectProblem, openDoor } from './door.js';

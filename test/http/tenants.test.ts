@@ -137,6 +137,7 @@ describeEachDatabase('two tenants', (kind) => {
       ...{ listDatasets: {}, getDataset: { ids: ['of-default', '1.0.0'] } },
       listDatasetTasks: { ids: ['of-default', '1.0.0'] },
       ...{ listBatches: {}, groupTasks: { query: '?by=name' }, getBatch: { ids: ['batch-of-default'] } },
+      ...{ listAlerts: {}, silenceAlert: { ids: ['no-rule'], body: { minutes: 1, reason: 'mine' } } },
       compareTaskGroups: { query: '?by=name&before=of-default@1.0.0&after=of-default@1.0.0' },
       cancelBatch: { ids: ['batch-of-default'], body: {} },
       ...{ verifyRun: { ...run, body: {} }, verifyRuns: {}, repairRun: { ...run, body: {} }, stateAt: run },

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { TaskGrouping } from '../../src/core/tasks/task-grouping.js';
+import type { TaskGrouping } from '../../src/core/quality/task-grouping.js';
 import type { Database } from '../../src/storage/database/database.js';
+import { groupTaskRows, rewardSignals } from '../../src/storage/quality/task-groups.js';
 import { insertRun } from '../../src/storage/runs/runs.js';
 import {
   countBatches,
@@ -10,7 +11,6 @@ import {
   removeEmptyBatches,
   unsuccessfulOf,
 } from '../../src/storage/tasks/batches.js';
-import { groupTaskRows, rewardParts } from '../../src/storage/tasks/task-groups.js';
 import { describeEachDatabase } from '../harness/database.js';
 import { openLeftDatabase } from './database/left-database.js';
 
@@ -101,7 +101,7 @@ describeEachDatabase('a batch of many tasks', (kind) => {
     expect((await groupTaskRows(database.knex, { ...OF, batch: 'unknown' })).rows).toEqual([]);
   });
 
-  it('is grouped by languages, datasets, versions and days, with scores and the parts of rewards', async () => {
+  it('is grouped by languages, datasets, versions and days, with scores and the signals of rewards', async () => {
     const { knex } = database;
     await knex.raw(
       `insert into holdfast.trajectories select id, tenant, agent, task_id, '{}', '{one,two}', 'success', 1, 4, '{}', 0.5, 0.25, '[]', 1,
@@ -155,11 +155,11 @@ describeEachDatabase('a batch of many tasks', (kind) => {
     // Half of them are of the even numbers, 100 of these of tasks that are open.
     expect(row?.measures.quality).toEqual({ n: row?.ended, mean: 0.5, variance: 0 });
     expect(row?.measures.usd).toMatchObject({ n: (row?.ended ?? 0) - 100, mean: expect.closeTo(0.001, 12) });
-    expect((await rewardParts(knex, only)).get('forth')).toEqual([
+    expect((await rewardSignals(knex, only)).get('forth')).toEqual([
       { name: 'a} b', n: 1, mean: 0.5 },
       { name: 'lint', n: 1, mean: 0 },
     ]);
-    expect((await rewardParts(knex, { tenant: 'default', by: 'category' })).get('text')).toEqual([
+    expect((await rewardSignals(knex, { tenant: 'default', by: 'category' })).get('text')).toEqual([
       { name: 'a} b', n: 2, mean: 0.5 },
       { name: 'lint', n: 2, mean: 0.5 },
     ]);

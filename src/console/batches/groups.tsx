@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
-import type { TaskGrouping } from '../../core/tasks/task-grouping.js';
-import type { TaskGroups } from '../../core/tasks/task-groups.js';
+import type { TaskGrouping } from '../../core/quality/task-grouping.js';
+import type { TaskGroups } from '../../core/quality/task-groups.js';
 import { param, setParams } from '../address.js';
 import { useAnswer } from '../api/query.js';
 import { Table } from '../shared/table.js';

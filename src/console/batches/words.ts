@@ -1,4 +1,4 @@
-import type { PassRate } from '../../core/tasks/batch.js';
+import type { PassRate } from '../../core/tasks/pass-rate.js';
 
 const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
 

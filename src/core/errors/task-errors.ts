@@ -27,6 +27,12 @@ export const TASK_ERRORS = {
     'Read the detail, which names the file and what is wrong.',
   ),
   task_unknown: row(404, 'stop', 'No such task', 'Check the id; `holdfast task list` lists the tasks you can see.'),
+  alert_unknown: row(
+    404,
+    'stop',
+    'No such alert rule',
+    'Check the name; `holdfast alerts` lists the rules you can see.',
+  ),
   batch_unknown: row(404, 'stop', 'No such batch', 'Check the key; `holdfast batches` lists the batches you can see.'),
   task_definition_unknown: row(
     404,

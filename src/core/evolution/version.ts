@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { canonical, type JsonValue, jsonObject, jsonValue, nameText, plainText, sha256 } from '../json.js';
-import { passRateOf } from '../tasks/batch.js';
+import { passRateOf } from '../tasks/pass-rate.js';
 import { agentPatch } from './patch.js';
 
 /** Versions of agents that patches made, from the proposal to the end. */

@@ -238,6 +238,11 @@ export const SYSTEM_EVENT_TEXTS: { readonly [K in SystemEventKind]: SystemEventT
       'When a [version of an agent](agents/evolution.md) goes live, changes its share or is taken back. `runId` proposed it; `actor` null: the engine did it.',
     elsewhere: 'AgentVersionChanged',
   },
+  'alert.changed': {
+    written:
+      'When an [alert](operate/alerts.md) fires or ends and is not silenced, or when a silence ends and it has changed meanwhile. `value` null: too few tasks.',
+    elsewhere: 'AlertChanged',
+  },
   'worker.registered': {
     written: 'When a process takes its place.',
     elsewhere: 'WorkerRegistered',

@@ -50,6 +50,9 @@ const DATA = {
     ...{ agent: z.string(), version: z.string(), status: z.enum(['live', 'rolled_back']) },
     ...{ share: z.int().min(0).max(100), actor: z.string().nullable() },
   }),
+  'alert.changed': z.object({
+    ...{ name: z.string(), state: z.enum(['ok', 'firing']), measure: z.string(), value: z.number().nullable() },
+  }),
   'worker.registered': z.object({ role: workerRole, capacity: z.int(), epoch: z.int(), build: z.string() }),
   'worker.health': z.object({ status: z.enum(WORKER_HEALTH) }),
   'worker.shutdown': z.object({ why: z.enum(['left', 'dead']) }),

@@ -1,3 +1,4 @@
+import { ALERT_OPERATIONS } from './alerts.js';
 import { CHARGE_OPERATIONS } from './charges.js';
 import { ERASURE_OPERATIONS } from './erasures.js';
 import { EMITTED_EVENT_OPERATIONS, EVENT_OPERATIONS, SYSTEM_EVENT_OPERATIONS } from './events.js';
@@ -42,6 +43,7 @@ export const OPERATIONS = {
   ...WORKER_OPERATIONS,
   ...SET_ASIDE_OPERATIONS,
   ...OVERVIEW_OPERATIONS,
+  ...ALERT_OPERATIONS,
   ...SYSTEM_OPERATIONS,
 } as const satisfies { readonly [name: string]: Operation };
 

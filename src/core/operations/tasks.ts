@@ -1,11 +1,11 @@
 import { z } from 'zod';
+import { passQuery, passRates } from '../quality/pass-rates.js';
+import { GROUPING_TEXT } from '../quality/task-grouping.js';
+import { driftQuery, groupQuery, taskDrift, taskGroups } from '../quality/task-groups.js';
 import { batchRow, batchView, cancelBatch, cancelledBatch } from '../tasks/batch.js';
 import { batchKey } from '../tasks/batch-key.js';
-import { passQuery, passRates } from '../tasks/pass-rates.js';
 import { requeueTask, submitTask, taskFilter, taskView } from '../tasks/task.js';
 import { batchAnswer, batchTask } from '../tasks/task-batch.js';
-import { GROUPING_TEXT } from '../tasks/task-grouping.js';
-import { driftQuery, groupQuery, taskDrift, taskGroups } from '../tasks/task-groups.js';
 import { idPath, optionalKey, pageOf, pageQuery, requiredKey } from './fields.js';
 import { operation } from './operation.js';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { usdText } from '../money.js';
 import { resultType } from '../trajectories/trajectory-result.js';
-import { wilson } from './pass-rates.js';
+import { passRate } from './pass-rate.js';
 import { taskStatus } from './task.js';
 
 /** Tasks of a batch that are counted; the oldest ones. */
@@ -10,22 +10,6 @@ export const BATCH_COUNTED_MOST = 20_000;
 export const REWARD_BARS = 20;
 /** Open tasks of a batch that a request cancels. */
 export const BATCH_CANCELLED_MOST = 200;
-
-const share = z.number().min(0).max(1);
-
-export const passRate = z
-  .object({ value: share, low: share, high: share })
-  .nullable()
-  .describe(
-    'Of the tasks that completed or failed, how many passed their verification, with the ends of its 95 % interval. Null: none has ended.',
-  );
-export type PassRate = z.infer<typeof passRate>;
-
-export function passRateOf(passed: number, ended: number): PassRate {
-  if (ended === 0) return null;
-  const value = passed / ended;
-  return { value, ...wilson(value, ended) };
-}
 
 /** A batch as a list shows it. */
 export const batchRow = z

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { alertsConfig } from '../../core/agents/alert-rules.js';
 import { evolutionConfig } from '../../core/agents/evolution-terms.js';
 import { ceilings, hostFolder } from '../../core/containers/ceilings.js';
 import { HoldfastError } from '../../core/errors/errors.js';
@@ -24,6 +25,7 @@ const settings = z.object({
   scheduling: schedulingConfig.optional(),
   retries: taskRetries.optional(),
   stalls: stallsConfig.optional(),
+  alerts: alertsConfig.optional(),
   hostFolders: z.array(hostFolder).max(100).optional(),
   ceilings: ceilings.optional(),
   evolution: evolutionConfig.optional(),

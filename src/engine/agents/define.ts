@@ -1,5 +1,6 @@
 import type { Agent, ModelProvider } from '@openai/agents';
 import type { z } from 'zod';
+import type { AlertsConfig } from '../../core/agents/alert-rules.js';
 import type { EvolutionConfig } from '../../core/agents/evolution-terms.js';
 import type { Scaffold } from '../../core/agents/scaffold.js';
 import type { BudgetsInput } from '../../core/budgets/budget.js';
@@ -107,6 +108,8 @@ export interface HoldfastConfig {
   readonly retries?: RetriesConfig;
   /** After how long a run at work that makes no progress is told, and whether it is ended: `{ afterMs: 900_000, end: false }`. See docs/tasks/dead-tasks.md. */
   readonly stalls?: StallsConfig;
+  /** Rules that watch how tasks end: `{ rules: [{ name: 'passes-fall', measure: 'passRate', when: { type: 'threshold', below: 0.5 } }] }`. See docs/operate/alerts.md. */
+  readonly alerts?: AlertsConfig;
   /** Agents that patches may change, and who decides: `{ agents: ['clerk'], approvals: 2 }`. See docs/agents/evolution.md. */
   readonly evolution?: EvolutionConfig;
   /** Folders of the host that environments of tasks may mount: `['/srv/books', { path: '/srv/out', writable: true }]`. Default: none. */

@@ -8,8 +8,8 @@ import {
   type BatchRow,
   type BatchView,
   type CancelledBatch,
-  passRateOf,
 } from '../../core/tasks/batch.js';
+import { passRateOf } from '../../core/tasks/pass-rate.js';
 import type { TrajectoryResult } from '../../core/trajectories/trajectory-result.js';
 import { atOneMoment } from '../../storage/database/transactions.js';
 import { cursorAfter } from '../../storage/runs/run-list.js';

@@ -3,7 +3,6 @@ import type { Page, PageOf } from '../../core/page.js';
 import type { RequeueTask, TaskFilter, TaskView } from '../../core/tasks/task.js';
 import type { EngineContext } from '../engine-context.js';
 import { BATCH_OPERATIONS } from './batch-operations.js';
-import { GROUP_OPERATIONS } from './group-operations.js';
 import { REGISTRY_OPERATIONS } from './registry-operations.js';
 import { requeueTask } from './requeue-task.js';
 import { submitTask } from './submit-task.js';
@@ -33,5 +32,4 @@ export const TASK_OPERATIONS = {
     requeueTask(context, id, request, caller),
   ...REGISTRY_OPERATIONS,
   ...BATCH_OPERATIONS,
-  ...GROUP_OPERATIONS,
 };

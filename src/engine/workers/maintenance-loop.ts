@@ -11,6 +11,7 @@ import { settleContainers } from '../containers/settle-containers.js';
 import type { EngineContext } from '../engine-context.js';
 import { signLog } from '../evidence/log-operations.js';
 import type { DatabaseClock } from '../ops/database-clock.js';
+import { evaluateAlerts } from '../quality/alerts.js';
 import { SEGMENT_QUEUE } from '../queue/segment-queue.js';
 import { goOnErasing } from '../retention/erase-subject.js';
 import { compactErased, retain } from '../retention/retention.js';
@@ -104,6 +105,7 @@ export function startMaintenanceLoop(
     every('stranded', (isStopping) => sweep(context, isStopping), SWEEP_EVERY_MS),
     every('rebuild', () => rebuildLeft(context), SWEEP_EVERY_MS),
     every('strays', requeueAbandoned(context), SWEEP_EVERY_MS),
+    every('alerts', (isStopping) => evaluateAlerts(context, isStopping)),
     every('exports', () => context.exports.watch(stepContext, log), SWEEP_EVERY_MS),
     every('events', (isStopping) => dropEvents(context, isStopping), SWEEP_EVERY_MS),
     every('trajectories', (isStopping) => indexDue(context, isStopping), SWEEP_EVERY_MS),

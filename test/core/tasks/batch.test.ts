@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { passRateOf } from '../../../src/core/tasks/batch.js';
+import { passRateOf } from '../../../src/core/tasks/pass-rate.js';
 
 test('a pass rate has the interval of Wilson, which stays within 0 and 1', () => {
   expect(passRateOf(0, 0)).toBeNull();

@@ -111,6 +111,11 @@ const OTHERS: { readonly [table: string]: readonly Classed[] } = {
     'what was proposed, tried and decided stands in the log of the run that proposed it',
     'tenant id agent base_hash definition_hash version patch report report_digest status share measure actor reason created_at applied_at ended_at',
   ),
+  alerts: all(
+    'operational',
+    'what a rule of the configuration found; the next evaluation finds it again',
+    'tenant name state since right_since told told_times value compared tasks evaluated_at next_at silenced_until silenced_by silence_reason',
+  ),
   exports: all(
     'shown',
     'how far an export is; its files have digests',

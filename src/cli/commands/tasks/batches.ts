@@ -1,7 +1,8 @@
 import { Command, Option } from 'commander';
 import { z } from 'zod';
-import type { BatchRow, PassRate } from '../../../core/tasks/batch.js';
-import { TASK_GROUPINGS, taskGrouping } from '../../../core/tasks/task-grouping.js';
+import { TASK_GROUPINGS, taskGrouping } from '../../../core/quality/task-grouping.js';
+import type { BatchRow } from '../../../core/tasks/batch.js';
+import type { PassRate } from '../../../core/tasks/pass-rate.js';
 import type { Client } from '../../client.js';
 import { connect } from '../../connect.js';
 import {

@@ -1,10 +1,10 @@
 import { Command, Option } from 'commander';
 import { z } from 'zod';
-import type { PassRate } from '../../../core/tasks/batch.js';
-import type { Comparison } from '../../../core/tasks/comparison.js';
+import type { Comparison } from '../../../core/quality/comparison.js';
+import { TASK_GROUPINGS, taskGrouping } from '../../../core/quality/task-grouping.js';
+import type { Measured, TaskGroup } from '../../../core/quality/task-groups.js';
+import type { PassRate } from '../../../core/tasks/pass-rate.js';
 import { DIFFICULTIES } from '../../../core/tasks/task-definition.js';
-import { TASK_GROUPINGS, taskGrouping } from '../../../core/tasks/task-grouping.js';
-import type { Measured, TaskGroup } from '../../../core/tasks/task-groups.js';
 import { connect } from '../../connect.js';
 import { json, jsonOption, timeOption } from '../../options.js';
 import { plain, print, printJson, printNote, printTable } from '../../print.js';

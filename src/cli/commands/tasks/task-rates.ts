@@ -1,8 +1,8 @@
 import { Command, Option } from 'commander';
 import { z } from 'zod';
-import type { PassRates } from '../../../core/tasks/pass-rates.js';
+import type { PassRates } from '../../../core/quality/pass-rates.js';
+import { TASK_GROUPINGS, taskGrouping } from '../../../core/quality/task-grouping.js';
 import { DIFFICULTIES } from '../../../core/tasks/task-definition.js';
-import { TASK_GROUPINGS, taskGrouping } from '../../../core/tasks/task-grouping.js';
 import { connect } from '../../connect.js';
 import { json, jsonOption, timeOption } from '../../options.js';
 import { printJson, printNote, printTable } from '../../print.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { wilson } from './pass-rates.js';
+import { wilson } from '../tasks/pass-rate.js';
 
 /** Whether two samples differ by more than chance: docs/tasks/quality.md has the formulas. */
 

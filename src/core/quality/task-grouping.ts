@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { nameText } from '../json.js';
-import { batchKey } from './batch-key.js';
-import { taskDefinition } from './task-definition.js';
+import { batchKey } from '../tasks/batch-key.js';
+import { taskDefinition } from '../tasks/task-definition.js';
 
 /** By what tasks are grouped, and which tasks are. */
 

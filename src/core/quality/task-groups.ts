@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { usdText } from '../money.js';
-import { BATCH_COUNTED_MOST, passRate } from './batch.js';
+import { BATCH_COUNTED_MOST } from '../tasks/batch.js';
+import { passRate } from '../tasks/pass-rate.js';
 import { comparison } from './comparison.js';
 import { GROUPING_TEXT, groupFilter, taskGrouping } from './task-grouping.js';
 
@@ -8,15 +9,15 @@ import { GROUPING_TEXT, groupFilter, taskGrouping } from './task-grouping.js';
 
 /** Groups that are told, those of the most tasks first. */
 export const GROUPS_MOST = 400;
-/** Parts of rewards that are told of a group, by their names. */
-export const PARTS_MOST = 50;
+/** Signals of rewards that are told of a group, by their names. */
+export const SIGNALS_MOST = 50;
 
 /** What is measured of each task that completed or failed. */
 export const TASK_MEASURES = ['reward', 'quality', 'diversity', 'turns', 'tokens', 'activeMs', 'usd'] as const;
 export type TaskMeasure = (typeof TASK_MEASURES)[number];
 
 const measured = z.object({
-  n: z.int().describe('Tasks of which it is known.'),
+  n: z.int().describe('Tasks whose measure is known.'),
   mean: z.number().nullable().describe('Null: of none.'),
   variance: z.number().nullable().describe('Of the sample. Null: of fewer than two.'),
 });
@@ -39,9 +40,9 @@ export const taskGroup = z
     costUsd: usdText.describe('Of their last runs, as far as prices are known.'),
     unpriced: z.int(),
     measures: z.record(z.enum(TASK_MEASURES), measured).describe(MEASURES_TEXT),
-    parts: z
+    signals: z
       .array(z.object({ name: z.string(), n: z.int(), mean: z.number() }))
-      .describe(`The parts of their rewards by name; at most ${PARTS_MOST}.`),
+      .describe(`The means of the signals of their rewards, by name; at most ${SIGNALS_MOST}.`),
   })
   .meta({ id: 'TaskGroup' });
 export type TaskGroup = z.infer<typeof taskGroup>;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { compareShares, holm, studentTails, welch } from '../../../src/core/tasks/comparison.js';
+import { compareShares, holm, studentTails, welch } from '../../../src/core/quality/comparison.js';
 
 test("Student's tails are those of published tables", () => {
   for (const [t, freedom, p] of [

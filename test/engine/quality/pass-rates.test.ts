@@ -1,6 +1,7 @@
 import { Agent } from '@openai/agents';
 import { expect, it } from 'vitest';
-import { passAtK, ratesOf, wilson } from '../../../src/core/tasks/pass-rates.js';
+import { passAtK, ratesOf } from '../../../src/core/quality/pass-rates.js';
+import { wilson } from '../../../src/core/tasks/pass-rate.js';
 import type { TaskInput } from '../../../src/core/tasks/task-definition.js';
 import { defineAgent, functionModel } from '../../../src/index.js';
 import { describeEachDatabase } from '../../harness/database.js';

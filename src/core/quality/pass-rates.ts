@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { wilson } from '../tasks/pass-rate.js';
 import { attemptFilter, taskGrouping } from './task-grouping.js';
 
 /** How often tasks are passed: pass@k with confidence intervals. */
@@ -61,21 +62,6 @@ export function passAtK(n: number, c: number, k: number): number | null {
   let none = 1;
   for (let left = n - c + 1; left <= n; left++) none *= 1 - k / left;
   return 1 - none;
-}
-
-/** Of a normal distribution, for 95 %. */
-const Z = 1.959963984540054;
-
-/**
- * Wilson's score interval of a mean of `n` shares, which holds for few, too:
- * https://en.wikipedia.org/wiki/Binomial_proportion_confidence_interval#Wilson_score_interval. Shares between 0 and 1 vary at most as passes and failures with the same mean
- * do, so that it is never too narrow for them.
- */
-export function wilson(mean: number, n: number): { readonly low: number; readonly high: number } {
-  const zz = (Z * Z) / n;
-  const centre = (mean + zz / 2) / (1 + zz);
-  const half = (Z / (1 + zz)) * Math.sqrt((mean * (1 - mean)) / n + zz / (4 * n));
-  return { low: Math.max(0, centre - half), high: Math.min(1, centre + half) };
 }
 
 const few = (value: number): number => Number(value.toFixed(6));

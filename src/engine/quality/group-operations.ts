@@ -1,9 +1,8 @@
 import type { Caller } from '../../core/caller.js';
 import { fieldErrorsOf, invalidRequest } from '../../core/field-errors.js';
 import { usdOf } from '../../core/money.js';
-import { BATCH_COUNTED_MOST, passRateOf } from '../../core/tasks/batch.js';
-import { type Comparison, compareShares, holm, type Sample, welch } from '../../core/tasks/comparison.js';
-import { type PassQuery, type PassRates, passQuery, RATED_TASKS_MOST, ratesOf } from '../../core/tasks/pass-rates.js';
+import { type Comparison, compareShares, holm, type Sample, welch } from '../../core/quality/comparison.js';
+import { type PassQuery, type PassRates, passQuery, RATED_TASKS_MOST, ratesOf } from '../../core/quality/pass-rates.js';
 import {
   type DriftQuery,
   driftQuery,
@@ -14,15 +13,17 @@ import {
   type TaskDrift,
   type TaskGroup,
   type TaskGroups,
-} from '../../core/tasks/task-groups.js';
+} from '../../core/quality/task-groups.js';
+import { BATCH_COUNTED_MOST } from '../../core/tasks/batch.js';
+import { passRateOf } from '../../core/tasks/pass-rate.js';
 import { atOneMoment } from '../../storage/database/transactions.js';
 import {
   attemptedRows,
   type GroupRow,
   groupTaskRows,
-  type Part,
-  rewardParts,
-} from '../../storage/tasks/task-groups.js';
+  rewardSignals,
+  type Signal,
+} from '../../storage/quality/task-groups.js';
 import type { EngineContext } from '../engine-context.js';
 
 async function getPassRates({ stepContext }: EngineContext, query: PassQuery, { tenant }: Caller): Promise<PassRates> {
@@ -36,11 +37,11 @@ async function getPassRates({ stepContext }: EngineContext, query: PassQuery, { 
 
 const groupOf = (
   { name, tasks, ended, passed, unpriced, measures, nano_usd: nanoUsd }: GroupRow,
-  parts: readonly Part[] = [],
+  signals: readonly Signal[] = [],
 ): TaskGroup => ({
   ...{ name, tasks, ended, passed, passRate: passRateOf(passed, ended) },
   ...{ meanReward: measures.reward.mean, meanTurns: measures.turns.mean, costUsd: usdOf(BigInt(nanoUsd)), unpriced },
-  ...{ measures, parts: [...parts] },
+  ...{ measures, signals: [...signals] },
 });
 
 /** Groups at one moment, with whether there are more tasks than were looked at. */
@@ -51,8 +52,8 @@ const readGroups = (
 ): Promise<TaskGroups> =>
   atOneMoment(knex, async (trx) => {
     const { rows, looked } = await groupTaskRows(trx, { ...asked, tenant });
-    const parts = await rewardParts(trx, { ...asked, tenant });
-    return { items: rows.map((row) => groupOf(row, parts.get(row.name))), atLeast: looked > BATCH_COUNTED_MOST };
+    const signals = await rewardSignals(trx, { ...asked, tenant });
+    return { items: rows.map((row) => groupOf(row, signals.get(row.name))), atLeast: looked > BATCH_COUNTED_MOST };
   });
 
 /** Tasks by something that they have, with how they did. */
@@ -96,7 +97,7 @@ async function compareTaskGroups(context: EngineContext, query: DriftQuery, call
 }
 
 /** How tasks did, in numbers. */
-export const GROUP_OPERATIONS = {
+export const QUALITY_OPERATIONS = {
   /** The newest tasks that fit, grouped by something that they have. Throws `invalid_request`. */
   groupTasks,
   /** Whether two groups of tasks did otherwise than by chance. Throws `invalid_request`. */

@@ -1,15 +1,20 @@
 import type { Knex } from 'knex';
 import { isRecord, jsonOrNull } from '../../core/json.js';
-import { BATCH_COUNTED_MOST } from '../../core/tasks/batch.js';
-import { type AttemptFilter, type GroupFilter, LANGUAGES, type TaskGrouping } from '../../core/tasks/task-grouping.js';
+import {
+  type AttemptFilter,
+  type GroupFilter,
+  LANGUAGES,
+  type TaskGrouping,
+} from '../../core/quality/task-grouping.js';
 import {
   GROUPS_MOST,
   type Measured,
-  PARTS_MOST,
+  SIGNALS_MOST,
   TASK_MEASURES,
   type TaskMeasure,
-} from '../../core/tasks/task-groups.js';
-import { whereSame } from './same-columns.js';
+} from '../../core/quality/task-groups.js';
+import { BATCH_COUNTED_MOST } from '../../core/tasks/batch.js';
+import { whereSame } from '../tasks/same-columns.js';
 
 const ENDED = `t.status in ('completed', 'failed')`;
 /** The beginning of a tag that names a language. */
@@ -139,13 +144,17 @@ export async function groupTaskRows(
   return { rows, looked: rows[0]?.looked ?? 0 };
 }
 
-/** A reward whose parts are longer is left out. */
-const PARTS_BYTES = 1000;
+/** A reward whose signals are longer is left out. */
+const SIGNALS_BYTES = 1000;
 
-export type Part = { readonly name: string; readonly n: number; readonly mean: number };
+export interface Signal {
+  readonly name: string;
+  readonly n: number;
+  readonly mean: number;
+}
 
-/** The parts of the last rewards of the same tasks, by group: what of a judgement is a text is read as such. */
-export async function rewardParts(db: Knex, asked: Asked): Promise<ReadonlyMap<string, readonly Part[]>> {
+/** The signals of the last rewards of the same tasks, by group: what of a judgement is a text is read as such. */
+export async function rewardSignals(db: Knex, asked: Asked): Promise<ReadonlyMap<string, readonly Signal[]>> {
   const [name, join] = GROUPED[asked.by];
   const { rows }: { rows: { name: string; signals: string; n: number }[] } = await db.raw(
     `with t as materialized (?)
@@ -153,26 +162,26 @@ export async function rewardParts(db: Knex, asked: Asked): Promise<ReadonlyMap<s
        from t join holdfast.runs r on r.id = t.run_id
        join lateral (select substring(w.data from '"signals":(\\{.*\\}),"verificationPassed":') as signals
                        from holdfast.rewards w where w.run_id = t.run_id order by w.version desc limit 1) s
-         on octet_length(s.signals) between 3 and ${PARTS_BYTES} ${join}
+         on octet_length(s.signals) between 3 and ${SIGNALS_BYTES} ${join}
       where ${ENDED} and (?::text[] is null or ${name} = any(?)) group by 1, 2`,
     [newest(db, asked), asked.only === undefined ? null : [...asked.only], [...(asked.only ?? [])]],
   );
   const groups = new Map<string, Map<string, { n: number; sum: number }>>();
   for (const { name: group, signals, n } of rows) {
-    const parts = groups.get(group) ?? new Map<string, { n: number; sum: number }>();
-    groups.set(group, parts);
+    const sums = groups.get(group) ?? new Map<string, { n: number; sum: number }>();
+    groups.set(group, sums);
     const read = jsonOrNull(signals);
-    for (const [part, value] of Object.entries(isRecord(read) ? read : {})) {
+    for (const [signal, value] of Object.entries(isRecord(read) ? read : {})) {
       if (typeof value !== 'number') continue;
-      const { n: before, sum } = parts.get(part) ?? { n: 0, sum: 0 };
-      parts.set(part, { n: before + n, sum: sum + n * value });
+      const { n: before, sum } = sums.get(signal) ?? { n: 0, sum: 0 };
+      sums.set(signal, { n: before + n, sum: sum + n * value });
     }
   }
-  return new Map([...groups].map(([group, parts]) => [group, partsOf(parts)]));
+  return new Map([...groups].map(([group, sums]) => [group, meansOf(sums)]));
 }
 
-const partsOf = (parts: ReadonlyMap<string, { readonly n: number; readonly sum: number }>): readonly Part[] =>
-  [...parts]
+const meansOf = (sums: ReadonlyMap<string, { readonly n: number; readonly sum: number }>): readonly Signal[] =>
+  [...sums]
     .map(([name, { n, sum }]) => ({ name, n, mean: sum / n }))
     .sort((a, b) => (a.name < b.name ? -1 : 1))
-    .slice(0, PARTS_MOST);
+    .slice(0, SIGNALS_MOST);

@@ -1,0 +1,99 @@
+import type { AlertRule } from '../../core/agents/alert-rules.js';
+import type { Caller } from '../../core/caller.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { fieldErrorsOf, invalidRequest } from '../../core/field-errors.js';
+import {
+  type AlertList,
+  type AlertView,
+  type SilenceAlert,
+  silenceAlert as silenceShape,
+} from '../../core/quality/alert.js';
+import { comparedOf, nextStanding, windowsOf } from '../../core/quality/alert-state.js';
+import {
+  type AlertRow,
+  dueAlerts,
+  holdDueAlert,
+  keepEvaluation,
+  measureWindows,
+  readAlerts,
+  setSilence,
+} from '../../storage/quality/alerts.js';
+import type { EngineContext } from '../engine-context.js';
+
+/** Looks at the rules that are due. One transaction for each, under the lock of its row: one worker looks, however many try. */
+export async function evaluateAlerts(context: EngineContext, isStopping: () => boolean): Promise<void> {
+  const { alerts, log, stepContext } = context;
+  for (const { tenant, name } of await dueAlerts(stepContext.knex, alerts)) {
+    const rule = alerts.find((one) => one.tenant === tenant && one.name === name);
+    if (rule === undefined || isStopping()) continue;
+    await evaluate(context, rule).catch((error: unknown) =>
+      log.warn(
+        { component: 'worker', event: 'alert_not_evaluated', alert: name, error: String(error) },
+        'an alert rule could not be evaluated; a worker tries again',
+      ),
+    );
+  }
+}
+
+const evaluate = ({ stepContext }: EngineContext, rule: AlertRule): Promise<void> =>
+  stepContext.knex.transaction(async (trx) => {
+    const row = await holdDueAlert(trx, rule);
+    if (row === undefined) return;
+    const windows = await measureWindows(trx, rule, windowsOf(rule.when));
+    const values = windows.map(({ tasks, value }) => (tasks < rule.minTasks ? null : value));
+    const compared = comparedOf(rule.when, values);
+    const standing = {
+      ...{ state: row.state, sinceMs: row.since.getTime() },
+      rightSinceMs: row.right_since?.getTime() ?? null,
+    };
+    const next = nextStanding(rule, standing, { compared, nowMs: row.now.getTime() });
+    const [value = null] = values;
+    await keepEvaluation(trx, row, rule, { ...next, compared, value, tasks: windows[0]?.tasks ?? 0 });
+  });
+
+function viewOf(rule: AlertRule, row: (AlertRow & { readonly now: Date }) | undefined): AlertView {
+  const { name, about, measure, when } = rule;
+  const until = row?.silenced_until ?? null;
+  const isSilent = row !== undefined && until !== null && until > row.now;
+  const silence = isSilent
+    ? { until: until.toISOString(), actor: row.silenced_by ?? '', reason: row.silence_reason ?? '' }
+    : null;
+  return {
+    ...{ name, about, measure, type: when.type, state: row?.state ?? 'ok' },
+    since: row === undefined || row.evaluated_at === null ? null : row.since.toISOString(),
+    ...{ value: row?.value ?? null, compared: row?.compared ?? null, tasks: row?.tasks ?? null },
+    ...{ above: when.above ?? null, below: when.below ?? null, clear: when.clear ?? null },
+    ...{ evaluatedAt: row?.evaluated_at?.toISOString() ?? null, silence },
+  };
+}
+
+const rulesOf = ({ alerts }: EngineContext, { tenant }: Caller): readonly AlertRule[] =>
+  alerts.filter((rule) => rule.tenant === tenant);
+
+async function listAlerts(context: EngineContext, caller: Caller): Promise<AlertList> {
+  const rows = await readAlerts(context.stepContext.knex, caller.tenant);
+  return { items: rulesOf(context, caller).map((rule) => viewOf(rule, rows.get(rule.name))) };
+}
+
+async function silenceAlert(
+  context: EngineContext,
+  name: string,
+  request: SilenceAlert,
+  caller: Caller,
+): Promise<AlertView> {
+  const parsed = silenceShape.safeParse(request);
+  if (!parsed.success) throw invalidRequest(fieldErrorsOf(parsed.error));
+  const rule = rulesOf(context, caller).find((one) => one.name === name);
+  if (rule === undefined)
+    throw new HoldfastError('alert_unknown', `The configuration has no alert rule ${JSON.stringify(name)}.`);
+  const { knex } = context.stepContext;
+  await setSilence(knex, rule, { ...parsed.data, actor: caller.actor });
+  return viewOf(rule, (await readAlerts(knex, caller.tenant)).get(name));
+}
+
+export const ALERT_OPERATIONS = {
+  /** The alert rules of the configuration, with their states. */
+  listAlerts,
+  /** Has no event tell of an alert for a while. Repeating it is no error. Throws `alert_unknown`, `invalid_request`. */
+  silenceAlert,
+};
