@@ -17,7 +17,7 @@ import { logSizes, readLogs } from '../../src/storage/log/read-events.js';
 import type { RunRow } from '../../src/storage/runs/run-row.js';
 import { runs } from '../../src/storage/runs/runs.js';
 import { lastRewards } from '../../src/storage/tasks/rewards.js';
-import { runFactsOf } from '../../src/storage/trajectories/trajectories.js';
+import { runFactsOf, type Scores, scoresOf } from '../../src/storage/trajectories/trajectories.js';
 
 /** A log with more bytes of payloads than this is in no export: a row is made in memory. */
 const LOG_BYTES_MAX = 64 * 1024 * 1024;
@@ -79,6 +79,7 @@ interface Loaded {
   readonly sizeBytes: number;
   readonly log: () => Promise<readonly ToldEvent[]>;
   readonly reward: RewardView | null;
+  readonly scores: Scores;
   readonly charges: TurnCharges;
 }
 
@@ -96,8 +97,10 @@ async function* readBatches(reader: Reader, { exportId, after, upTo }: Stretch):
     for (const batch of batches(page, sizeOf)) {
       const fit = batch.flatMap((one) => (one.row !== null && sizeOf(one) <= LOG_BYTES_MAX ? [one.run_id] : []));
       const [logs, rewards] = [await readLogs(db, fit), await lastRewards(db, fit)];
+      const scores = await scoresOf(db, fit);
       yield batch.map((listed) => ({
         ...{ listed, sizeBytes: sizeOf(listed), log: logs.get(listed.run_id) ?? (async () => []) },
+        scores: scores.get(listed.run_id) ?? { quality: null, diversity: null },
         ...{ reward: rewards.get(listed.run_id) ?? null, charges: charges.get(listed.run_id) ?? new Map() },
       }));
     }
@@ -143,7 +146,10 @@ class ChangedBelow extends Error {}
 const promptsOf = ({ prompts }: Reader, { agent_hash }: RunRow): ReadonlyMap<string, AgentPrompt> =>
   prompts.get(agent_hash) ?? new Map();
 
-async function exportedOf(reader: Reader, { listed, sizeBytes, log, reward, charges }: Loaded): Promise<Exported> {
+async function exportedOf(
+  reader: Reader,
+  { listed, sizeBytes, log, reward, charges, scores }: Loaded,
+): Promise<Exported> {
   const { row, task } = listed;
   if (row === null) return { listed, type: 'skipped', why: 'deleted' };
   if (sizeBytes > LOG_BYTES_MAX) return { listed, type: 'skipped', why: 'too_large' };
@@ -158,7 +164,7 @@ async function exportedOf(reader: Reader, { listed, sizeBytes, log, reward, char
   const trajectory =
     reader.format === 'jsonl' ? asJson(await inBreaths(foldTrajectory(facts, events, { chargesOf }))) : null;
   const family = { conversation, prompts: promptsOf(reader, row), children };
-  return { listed, type: 'run', run: { family, task, worth: trajectoryRunOf(facts), trajectory } };
+  return { listed, type: 'run', run: { family, task, worth: trajectoryRunOf(facts), scores, trajectory } };
 }
 
 /** Null: one of them does not say what its log says. */

@@ -17,6 +17,7 @@ const GOLDEN = join(import.meta.dirname, '../golden/exports-v1.json');
 const families = goldenLogs().flatMap((events) => familyOf(events) ?? []);
 const threads = families.flatMap(({ conversation, prompts }) => threadsOf(conversation, prompts));
 const defaults = chatOptions.parse({});
+const NO_SCORES = { quality: null, diversity: null };
 
 const byAgent = (agent: string) => {
   const found = families.filter(({ conversation }) => conversation.run.agent === agent);
@@ -140,7 +141,7 @@ it('the golden logs are exported as they always were', () => {
     (['messages', 'prime-rl', 'sharegpt', 'atif'] as const).map((format) => ({
       run: family.conversation.run.id,
       format,
-      rows: exportRows({ family, task: 'task', worth, trajectory: null }, format, options),
+      rows: exportRows({ family, task: 'task', worth, scores: NO_SCORES, trajectory: null }, format, options),
     })),
   );
   if (process.env['HOLDFAST_WRITE_GOLDEN'] === '1') writeGolden(made);

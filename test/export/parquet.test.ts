@@ -48,7 +48,11 @@ const goldenRows = (format: RowFormat): JsonObject[] =>
     .flatMap((events) => familyOf(events) ?? [])
     .flatMap((family) => {
       const trajectory = { steps: [{ action: family.conversation.run.id }], reward: null };
-      return exportRows({ family, task: 'task', worth, trajectory }, format, options);
+      return exportRows(
+        { family, task: 'task', worth, scores: { quality: null, diversity: null }, trajectory },
+        format,
+        options,
+      );
     })
     .map(({ columns }) => columns);
 

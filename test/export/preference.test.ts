@@ -28,7 +28,9 @@ const options = exportOptions.parse({});
 const runOf = (events: readonly RunEvent[], totalReward: number | null): ExportedRun | null => {
   const family = familyOf(events);
   const worth = { result: null, totalReward, verificationPassed: null, tags: [], scaffold: 'holdfast' };
-  return family === null ? null : { family, task: 'task', worth, trajectory: null };
+  return family === null
+    ? null
+    : { family, task: 'task', worth, scores: { quality: null, diversity: null }, trajectory: null };
 };
 
 /** The same run, whose models said everything a little otherwise. */

@@ -18,7 +18,10 @@ const TONES = {
   ...{ queued: 'quiet', running: 'running', completed: 'done' },
   ...{ failed: 'failed', cancelled: 'quiet' },
 } as const;
-const FORMATS = ['messages', 'prime-rl', 'sharegpt', 'preference', 'openai', 'inspect', 'atif', 'jsonl'] as const;
+const FORMATS = [
+  ...(['messages', 'prime-rl', 'sharegpt', 'preference', 'openai', 'inspect', 'atif', 'jsonl'] as const),
+  ...(['mini-swe-agent', 'openhands'] as const),
+] as const;
 const LIMIT = 50;
 
 /** Exports, newest first, with how far each is and its files. */

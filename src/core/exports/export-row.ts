@@ -5,7 +5,9 @@ import { chatOf, chatTools, imagesOf, shareGptOf } from './chat-row.js';
 import { type ConversationMessage, isAssistant, isToolMessage, modelsOf } from './conversation.js';
 import type { ExportFilters, ExportFormat, ExportMedia, ExportOptions } from './export.js';
 import { inspectSample } from './inspect-sample.js';
+import { miniTrajectory } from './mini-swe-agent.js';
 import { openaiRow } from './openai-row.js';
+import { openhandsEvents } from './openhands-events.js';
 import { type Thread, threadsOf } from './thread.js';
 
 /** One row of an export: its columns, and a digest of what is said in it, which finds rows that say the same. */
@@ -59,6 +61,8 @@ const EXPORT_COLUMNS: { readonly [F in ExportFormat]: { readonly [column: string
   inspect: {},
   atif: { trajectory: 'json', ...OF_RUN },
   jsonl: { trajectory: 'json', ...OF_RUN },
+  'mini-swe-agent': { trajectory: 'json', ...OF_THREAD },
+  openhands: { events: 'json', ...OF_THREAD },
 };
 
 const WITH_IMAGES = { messages: 'parts', images: 'images', tools: 'json', ...OF_THREAD } as const;
@@ -80,6 +84,8 @@ export interface ExportedRun {
   readonly task: string;
   /** What became of it, and what it was found to be worth. */
   readonly worth: Pick<Trajectory, 'result' | 'totalReward' | 'verificationPassed' | 'tags' | 'scaffold'>;
+  /** Its scores; null: none is known. */
+  readonly scores: { readonly quality: number | null; readonly diversity: number | null };
   /** Its record; null: the format is not `jsonl`. */
   readonly trajectory: JsonValue;
 }
@@ -100,6 +106,16 @@ export function exportRows(run: ExportedRun, format: RowFormat, options: ExportO
     return threads.flatMap((thread) => {
       const columns = format === 'openai' ? openaiRow(thread, options.media) : sampleOf(run, thread, options.media);
       return columns === null ? [] : [{ columns, digest: digestOf(said(thread)) }];
+    });
+  if (format === 'mini-swe-agent' || format === 'openhands')
+    return threads.map((thread) => {
+      const { conversation } = family;
+      const content: JsonObject =
+        format === 'openhands'
+          ? { events: asJson(openhandsEvents(thread, conversation.run.id)) }
+          : { trajectory: miniTrajectory(thread, conversation) };
+      const columns = { ...content, ...columnsOf(run, thread, thread.id), context_messages: thread.context };
+      return { columns, digest: digestOf(said(thread)) };
     });
   return threads.map((thread) => {
     const { messages, context } = chatOf(thread, options);
@@ -127,15 +143,20 @@ function sampleOf(run: ExportedRun, thread: Thread, media: ExportMedia): JsonObj
   return inspectSample(thread, media, { run: of, reward: worth.totalReward, metadata });
 }
 
+const isWithin = (value: number | null, least: number | undefined, most: number | undefined): boolean =>
+  (least === undefined || (value !== null && value >= least)) &&
+  (most === undefined || (value !== null && value <= most));
+
 /** Whether the filters let a run through that only its log and those who judged it can tell. */
-export function isWanted({ family, worth }: ExportedRun, filters: ExportFilters): boolean {
+export function isWanted({ family, worth, scores }: ExportedRun, filters: ExportFilters): boolean {
   const { model, result, minReward, maxReward, tag } = filters;
   const reward = worth.totalReward;
   return (
     (model === undefined || modelsOf(family.conversation).includes(model)) &&
     (result === undefined || (worth.result !== null && result.includes(worth.result.type))) &&
-    (minReward === undefined || (reward !== null && reward >= minReward)) &&
-    (maxReward === undefined || (reward !== null && reward <= maxReward)) &&
+    isWithin(reward, minReward, maxReward) &&
+    isWithin(scores.quality, filters.minQuality, filters.maxQuality) &&
+    isWithin(scores.diversity, filters.minDiversity, filters.maxDiversity) &&
     (tag === undefined || worth.tags.includes(tag))
   );
 }

@@ -10,6 +10,7 @@ import { redaction, redactionProblems } from './redaction.js';
 
 export const EXPORT_FORMATS = [
   ...(['messages', 'prime-rl', 'sharegpt', 'preference', 'openai', 'inspect', 'atif', 'jsonl'] as const),
+  ...(['mini-swe-agent', 'openhands'] as const),
 ] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
@@ -45,6 +46,10 @@ export const exportFilters = z
     result: z.array(z.enum(RESULTS)).min(1).max(5).optional().describe('What came of the runs.'),
     minReward: z.number().optional().describe('Only runs with this reward or more.'),
     maxReward: z.number().optional().describe('Only runs with this reward or less.'),
+    minQuality: z.number().optional().describe('Only runs with this quality score or more.'),
+    maxQuality: z.number().optional().describe('Only runs with this quality score or less.'),
+    minDiversity: z.number().optional().describe('Only runs with this diversity score or more.'),
+    maxDiversity: z.number().optional().describe('Only runs with this diversity score or less.'),
     tag: nameText.optional().describe('Only runs with this one of `metadata.tags`.'),
     since: z.iso.datetime({ offset: true }).optional().describe('Only runs that ended at this time or after it.'),
     until: z.iso.datetime({ offset: true }).optional().describe('Only runs that ended before this time.'),

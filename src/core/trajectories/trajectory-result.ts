@@ -94,11 +94,18 @@ export const trajectoryFilter = z.strictObject({
   tag: nameText.exactOptional().describe('One of `metadata.tags` of the run.'),
   minReward: z.number().exactOptional(),
   maxReward: z.number().exactOptional(),
+  minQuality: z.number().exactOptional(),
+  maxQuality: z.number().exactOptional(),
+  minDiversity: z.number().exactOptional(),
+  maxDiversity: z.number().exactOptional(),
   from: time.exactOptional().describe('Only runs that were started at this time or later.'),
   to: time.exactOptional().describe('Only runs that were started before this time.'),
 });
 export type TrajectoryFilter = z.infer<typeof trajectoryFilter>;
 
 /** Whether a filter asks for what only the log of a run that is over says. */
-export const asksForEnded = ({ result, model, task, tag, minReward, maxReward }: TrajectoryFilter): boolean =>
-  [result, model, task, tag, minReward, maxReward].some((asked) => asked !== undefined);
+export const asksForEnded = (filter: TrajectoryFilter): boolean =>
+  [
+    ...[filter.result, filter.model, filter.task, filter.tag, filter.minReward, filter.maxReward],
+    ...[filter.minQuality, filter.maxQuality, filter.minDiversity, filter.maxDiversity],
+  ].some((asked) => asked !== undefined);

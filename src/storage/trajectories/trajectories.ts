@@ -110,6 +110,16 @@ export async function judgeTrajectory(
   await trx('holdfast.trajectories').where({ run_id: runId }).update({ result: result.type, reward });
 }
 
+export type Scores = Pick<TrajectoryRow, 'quality'> & { readonly diversity: number | null };
+
+/** The scores of those of these runs that have some. */
+export async function scoresOf(db: Knex, runIds: readonly string[]): Promise<ReadonlyMap<string, Scores>> {
+  const rows: Pick<TrajectoryRow, 'run_id' | 'quality' | 'diversity'>[] = await db('holdfast.trajectories')
+    .whereRaw('run_id = any(?)', [[...runIds]])
+    .select('run_id', 'quality', 'diversity');
+  return new Map(rows.map(({ run_id: id, ...scores }) => [id, scores]));
+}
+
 /** Null: it is not there yet. */
 async function diversityOfRun(db: Knex, runId: string): Promise<number | null> {
   const row: Pick<TrajectoryRow, 'diversity'> | undefined = await db('holdfast.trajectories')
@@ -199,6 +209,13 @@ function narrow(query: Knex.QueryBuilder, filter: TrajectoryFilter, table: strin
   if (tag !== undefined) query.whereRaw('t.tags @> array[?]::text[]', [tag]);
   if (minReward !== undefined) query.where('t.reward', '>=', minReward);
   if (maxReward !== undefined) query.where('t.reward', '<=', maxReward);
+  for (const [column, least, most] of [
+    ['t.quality', filter.minQuality, filter.maxQuality],
+    ['t.diversity', filter.minDiversity, filter.maxDiversity],
+  ] as const) {
+    if (least !== undefined) query.where(column, '>=', least);
+    if (most !== undefined) query.where(column, '<=', most);
+  }
 }
 
 export const summaryOf = (row: ListedRow, reward: RewardView | null, integrity: Integrity): TrajectorySummary => ({

@@ -59,6 +59,13 @@ describeEachDatabaseSlowly('lists of trajectories', (kind) => {
     expect(await idsOf({ ...f, tag: 'x' })).toEqual([bad, good]);
     expect(await idsOf({ ...f, tag: 'y', agent: 'talker', minReward: 0.5, maxReward: 0.5 })).toEqual([good]);
     expect(await idsOf({ ...f, minReward: 0.6 })).toEqual([]);
+    const { items } = await t.engine.listTrajectories({ limit: 10, tag: 'y' }, ADMIN);
+    const [one] = items.filter(({ runId }) => runId === good);
+    const [quality, diversity] = [one?.qualityScore ?? -1, one?.diversityScore ?? -1];
+    const exact = { minQuality: quality, maxQuality: quality, minDiversity: diversity, maxDiversity: diversity };
+    expect(await idsOf({ ...f, tag: 'y', agent: 'talker', ...exact, minReward: 0.5 })).toEqual([good]);
+    expect(await idsOf({ ...f, minQuality: 1.1 })).toEqual([]);
+    expect(await idsOf({ ...f, maxDiversity: -0.1 })).toEqual([]);
     expect(await idsOf({ ...f, maxReward: 0 })).toEqual([plain]);
     expect(await idsOf({ ...f, to: begun })).toEqual([]);
     expect(await idsOf({ ...f, from: '2999-01-01T00:00:00Z' })).toEqual([]);

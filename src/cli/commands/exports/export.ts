@@ -23,6 +23,8 @@ const options = z.object({
   result: z.array(z.enum(TRAJECTORY_RESULTS)).optional(),
   minReward: z.number().optional(),
   maxReward: z.number().optional(),
+  ...{ minQuality: z.number().optional(), maxQuality: z.number().optional() },
+  ...{ minDiversity: z.number().optional(), maxDiversity: z.number().optional() },
   tag: z.string().optional(),
   since: z.string().optional(),
   until: z.string().optional(),
@@ -55,6 +57,10 @@ export const exportCommand = (): Command =>
     .addOption(new Option('--result <result...>', 'only runs of this result').choices(TRAJECTORY_RESULTS))
     .addOption(new Option('--min-reward <n>', 'only runs with this reward or more').argParser(numberOf))
     .addOption(new Option('--max-reward <n>', 'only runs with this reward or less').argParser(numberOf))
+    .addOption(new Option('--min-quality <n>', 'only runs with this quality score or more').argParser(numberOf))
+    .addOption(new Option('--max-quality <n>', 'only runs with this quality score or less').argParser(numberOf))
+    .addOption(new Option('--min-diversity <n>', 'only runs with this diversity score or more').argParser(numberOf))
+    .addOption(new Option('--max-diversity <n>', 'only runs with this diversity score or less').argParser(numberOf))
     .option('--tag <tag>', 'only runs with this tag')
     .addOption(new Option('--since <time>', 'only runs that ended at this time or after it').argParser(timeOption))
     .addOption(new Option('--until <time>', 'only runs that ended before this time').argParser(timeOption))
@@ -91,6 +97,8 @@ export const exportCommand = (): Command =>
 function requestOf(asked: z.output<typeof options>): StartExport {
   const { format, encoding, to, agent, status, model, since, until, validation, deduplicate } = asked;
   const { result, minReward, maxReward, tag } = asked;
+  const { minQuality, maxQuality, minDiversity, maxDiversity } = asked;
+  const scores = { minQuality, maxQuality, minDiversity, maxDiversity };
   const chosen = {
     ...(encoding === undefined ? {} : { encoding }),
     ...(validation === undefined ? {} : { validation }),
@@ -98,7 +106,7 @@ function requestOf(asked: z.output<typeof options>): StartExport {
   };
   const parsed = startExport.safeParse({
     format,
-    filters: { agent, status, model, result, minReward, maxReward, tag, since, until },
+    filters: { agent, status, model, result, minReward, maxReward, tag, since, until, ...scores },
     options: { ...asked.options, ...chosen },
     to: isBucketText(to) ? { s3: to } : { folder: to },
   });
