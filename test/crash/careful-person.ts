@@ -7,7 +7,7 @@ const PEOPLE = [person('reviewer'), person('second reviewer'), person('third rev
 export const [REVIEWER = person('reviewer')] = PEOPLE;
 
 /** The first one starts the runs. */
-const approversOf = ({ separateRequester, requiredApprovals }: InterruptionView): readonly Caller[] =>
+export const approversOf = ({ separateRequester, requiredApprovals }: InterruptionView): readonly Caller[] =>
   PEOPLE.slice(separateRequester ? 1 : 0).slice(0, requiredApprovals);
 
 /** Ids are new after every crash: only the calls are in the same order every time. */

@@ -26,10 +26,13 @@ const engine = await createEngine({
 }).catch(refused);
 await scenario.prepare?.(engine);
 arm();
-const { id } = await engine.startRun({ agent: scenario.agent, input: 'go' }, REVIEWER, 'the-run');
+const { id } = await engine.startRun({ agent: scenario.agent, input: scenario.input ?? 'go' }, REVIEWER, 'the-run');
 await drive(engine, id, scenario);
+await scenario.afterwards?.(engine);
 const { items } = await engine.listRuns({ limit: 50 }, REVIEWER);
-const reports = await Promise.all(items.map((run) => reportOf(engine, run)));
+const reports = await Promise.all(
+  items.filter(({ agent }) => scenario.reports?.(agent) ?? true).map((run) => reportOf(engine, run)),
+);
 await engine.stop();
 if (scenario.check !== undefined) {
   const database = await openDatabase(place);

@@ -4,6 +4,7 @@ import type { Engine, HoldfastConfig, InterruptionView } from '../../src/index.j
 import { agents } from './agents-scenario.js';
 import { crowd } from './crowd-scenario.js';
 import { decisions } from './decisions-scenario.js';
+import { evolution } from './evolution-scenario.js';
 import { family } from './family-scenario.js';
 import { machine } from './machine-scenario.js';
 import { mcp } from './mcp-scenario.js';
@@ -20,6 +21,8 @@ import { waits } from './waits-scenario.js';
 export interface Scenario {
   readonly agent: string;
   readonly config: HoldfastConfig;
+  /** What its run is started with; default `go`. */
+  readonly input?: string;
   /** Instants inside models, tools and callbacks, in the order in which they come. */
   readonly places: readonly string[];
   /** How often each unsafe effect is in the world in the end. */
@@ -37,6 +40,10 @@ export interface Scenario {
   readonly prepare?: (engine: Engine) => Promise<unknown>;
   /** Decides what a careful person would decide otherwise than by default; false: it leaves that to the default. */
   readonly decide?: (engine: Engine, item: InterruptionView) => Promise<boolean>;
+  /** What people do when the run is over; each process does it again. */
+  readonly afterwards?: (engine: Engine) => Promise<void>;
+  /** The runs that are compared, by their agent; default all. */
+  readonly reports?: (agent: string) => boolean;
   /** What must be true of the database in the end. Throws. */
   readonly check?: (knex: Knex) => Promise<void>;
   /** What a person says that a call returned which happened. */
@@ -48,6 +55,7 @@ const SCENARIOS = {
   agents,
   crowd,
   decisions,
+  evolution,
   family,
   machine,
   mcp,
