@@ -65,7 +65,7 @@ export const COMMAND_EXAMPLES: { readonly [command: string]: readonly Example[] 
   ],
   'evolve status': [
     ['See how its versions do', 'holdfast evolve status clerk'],
-    ['The same as JSON', 'holdfast evolve status clerk --json'],
+    ['The versions of all agents', 'holdfast evolve status'],
   ],
   'evolve decide': [
     ['Approve a patch', 'holdfast evolve decide run_0f2c approve'],

@@ -83,7 +83,7 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
   },
   'evolve status': {
     about:
-      'Shows the versions of an agent that patches made: their share of new runs, and how many of their runs completed.',
+      'Shows the versions of an agent, or of all, that patches made: their share of new runs, and how many of their runs completed.',
   },
   'evolve decide': {
     about:

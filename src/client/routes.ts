@@ -91,6 +91,7 @@ export const ROUTES = {
   listSystemEvents: 'GET /api/v1/events query',
   getPlan: 'GET /api/v1/plans/{name}',
   checkPlan: 'POST /api/v1/plans/{name}/check body',
+  listVersions: 'GET /api/v1/evolution query',
   getEvolution: 'GET /api/v1/evolution/{name}',
   rolloutAgent: 'POST /api/v1/evolution/{name}/rollout body',
   rollbackAgent: 'POST /api/v1/evolution/{name}/rollback body',

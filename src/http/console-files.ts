@@ -26,6 +26,7 @@ export function readConsole(): ConsoleFiles | null {
 const PAGES = [
   ...['/', '/login', '/inbox', '/inbox/:id', '/runs', '/runs/:id', '/runs/:id/compare/:other'],
   ...['/tasks', '/tasks/:id', '/batches', '/batches/:id', '/agents', '/agents/:name', '/operations'],
+  ...['/evolution', '/evolution/:name', '/evolution/:name/:id', '/memory', '/memory/:space', '/memory/:space/document'],
   ...['/statistics', '/data', '/sessions/:id', '/settings'],
 ];
 

@@ -588,7 +588,7 @@ describeBrowser('the console', () => {
     const { run, wait } = await paused('cashier');
     const { page } = await tabOf('anna', options);
     const places = ['/inbox', `/inbox/${wait}`, '/runs', `/runs/${run.id}`, '/tasks', '/agents', '/operations'];
-    places.push('/statistics', '/data', '/data?tab=review', '/data?tab=sessions', '/settings');
+    places.push('/evolution', '/memory', '/statistics', '/data', '/data?tab=review', '/data?tab=sessions', '/settings');
     for (const view of ['log', 'trajectory', 'cost', 'evidence']) places.push(`/runs/${run.id}?view=${view}&event=3`);
     for (const place of places) {
       await page.goto(place);

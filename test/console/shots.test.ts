@@ -6,6 +6,7 @@ import { aTask } from '../core/tasks/a-task.js';
 import { describeBrowser, openBrowser, openTab, signIn } from '../harness/browser.js';
 import { bearer, openDoor, TOKENS } from '../http/door.js';
 import { CONSOLE_AGENTS } from './agents.js';
+import { EVOLUTION, LEARNING_AGENTS, proposePoliteness } from './learning-agents.js';
 
 /** `npm run console:shots` writes a picture of each page into this folder, to be looked at. Tests of every day write none. */
 const FOLDER = process.env['HOLDFAST_CONSOLE_SHOTS'] ?? 'shots';
@@ -23,7 +24,9 @@ describeBrowser('pictures of the console', () => {
     'each page in both themes and widths',
     async () => {
       mkdirSync(FOLDER, { recursive: true });
-      const door = await openDoor('pglite', CONSOLE_AGENTS, { retries: { most: 0 } });
+      const door = await openDoor('pglite', [...CONSOLE_AGENTS, ...LEARNING_AGENTS], {
+        ...{ retries: { most: 0 }, evolution: EVOLUTION },
+      });
       const lines = [1, 2, 3, 4, 5, 6].map((seed) =>
         JSON.stringify({
           task: { ...aTask(), name: seed % 2 === 0 ? 'sort-lines' : 'find-bug' },
@@ -55,6 +58,8 @@ describeBrowser('pictures of the console', () => {
       const waiting = await start('cashier');
       const question = await start('clerk');
       const hostile = await start('hostile');
+      await start('keeper');
+      const patch = await proposePoliteness(door.ask);
       const places = {
         inbox: `/inbox/${waiting.interruptions[0]}`,
         list: '/inbox',
@@ -67,6 +72,11 @@ describeBrowser('pictures of the console', () => {
         batches: '/batches',
         batch: '/batches/monday',
         agents: '/agents',
+        evolution: '/evolution',
+        patch: `/evolution/greeter/${patch}`,
+        memory: '/memory',
+        documents: '/memory/facts',
+        document: '/memory/facts/document?key=tea',
         operations: '/operations',
         statistics: '/statistics',
         data: '/data',

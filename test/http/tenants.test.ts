@@ -174,7 +174,7 @@ describeEachDatabase('two tenants', (kind) => {
       ...{ getAgent: { ids: ['echo'], named: true }, getDefinition: { ids: ['echo', definition] } },
       getPlan: { ids: ['planned'], named: true },
       checkPlan: { ids: ['planned'], body: { plan: {} }, named: true },
-      getEvolution: { ids: ['echo'], named: true },
+      ...{ listVersions: {}, getEvolution: { ids: ['echo'], named: true } },
       rolloutAgent: { ids: ['echo'], body: { share: 10 }, refused: 'agent_version_none' },
       rollbackAgent: { ids: ['echo'], body: { reason: 'none' }, refused: 'agent_version_none' },
       ...{ listAgents: {}, getHealth: {}, getOpenApi: {} },

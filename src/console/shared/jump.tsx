@@ -10,6 +10,9 @@ const PAGES = [
   ['Tasks', '/tasks'],
   ['Dead tasks', '/tasks?dead=true'],
   ['Agents', '/agents'],
+  ['Evolution', '/evolution'],
+  ['Live patches', '/evolution?status=live'],
+  ['Memory', '/memory'],
   ['Operations', '/operations'],
 ] as const;
 

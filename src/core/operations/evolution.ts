@@ -1,11 +1,28 @@
 import { z } from 'zod';
-import { evolutionView, rollbackRequest, rolloutRequest } from '../evolution/version.js';
+import {
+  agentVersion,
+  evolutionView,
+  rollbackRequest,
+  rolloutRequest,
+  VERSION_STATUSES,
+} from '../evolution/version.js';
 import { nameText } from '../json.js';
+import { pageOf, pageQuery } from './fields.js';
 import { operation } from './operation.js';
 
 const path = z.strictObject({ name: nameText });
 
 export const EVOLUTION_OPERATIONS = {
+  listVersions: operation({
+    method: 'GET',
+    path: '/api/v1/evolution',
+    summary: 'List the versions of all agents that patches made, newest first.',
+    access: { tenant: 'viewer' },
+    query: z.strictObject({ ...pageQuery, status: z.enum(VERSION_STATUSES).exactOptional() }),
+    response: pageOf(agentVersion),
+    errors: [],
+    args: ({ query }, { caller }) => [query, caller],
+  }),
   getEvolution: operation({
     method: 'GET',
     path: '/api/v1/evolution/{name}',

@@ -8,6 +8,7 @@ import {
   spacePath,
 } from '../memory/memory-view.js';
 import { pageLimit } from '../page.js';
+import { MEMORY_LIMITS } from '../tools/tool-memory.js';
 import { pageOf, pageQuery } from './fields.js';
 import { operation } from './operation.js';
 
@@ -27,7 +28,11 @@ export const MEMORY_OPERATIONS = {
     summary: 'List the documents of a memory space, by owner and key.',
     access: { tenant: 'viewer' },
     pathParams: spacePath,
-    query: z.strictObject({ ...pageQuery, owner: z.string().max(200).exactOptional().describe('Only of this owner.') }),
+    query: z.strictObject({
+      ...pageQuery,
+      owner: z.string().max(200).exactOptional().describe('Only of this owner.'),
+      q: z.string().min(1).max(MEMORY_LIMITS.text).exactOptional().describe('Only with all of these words.'),
+    }),
     response: pageOf(memoryEntry),
     errors: [],
     args: ({ path, query }, { caller }) => [path.space, query, caller],

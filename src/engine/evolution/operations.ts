@@ -1,6 +1,8 @@
+import type { Knex } from 'knex';
 import type { Caller } from '../../core/caller.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import {
+  type AgentVersion,
   type EvolutionView,
   type RollbackRequest,
   type RolloutRequest,
@@ -8,12 +10,16 @@ import {
   rolloutRequest,
 } from '../../core/evolution/version.js';
 import { fieldErrorsOf, invalidRequest } from '../../core/field-errors.js';
+import type { Page } from '../../core/page.js';
 import {
+  allVersions,
   findVersion,
-  listVersions,
   outcomesOf,
   setShare,
   takeBack,
+  type VersionFilter,
+  type VersionRow,
+  versionsOf,
   versionViewOf,
 } from '../../storage/evolution/agent-versions.js';
 import { requestersOf } from '../../storage/log/requesters.js';
@@ -22,10 +28,22 @@ import { agentNamed, type EngineContext } from '../engine-context.js';
 async function getEvolution(context: EngineContext, name: string, { tenant }: Caller): Promise<EvolutionView> {
   const { definitionHash } = agentNamed(context, name);
   const { knex } = context.stepContext;
-  const rows = await listVersions(knex, tenant, name);
-  const versions = [];
-  for (const row of rows) versions.push(versionViewOf(row, await outcomesOf(knex, row)));
-  return { agent: name, definitionHash, versions };
+  return { agent: name, definitionHash, versions: await viewsOf(knex, await versionsOf(knex, tenant, name)) };
+}
+
+async function viewsOf(knex: Knex, rows: readonly VersionRow[]): Promise<AgentVersion[]> {
+  const views = [];
+  for (const row of rows) views.push(versionViewOf(row, await outcomesOf(knex, row)));
+  return views;
+}
+
+async function listVersions(
+  { stepContext: { knex } }: EngineContext,
+  filter: Omit<VersionFilter, 'tenant'>,
+  { tenant }: Caller,
+): Promise<Page<AgentVersion>> {
+  const { items, nextCursor } = await allVersions(knex, { tenant, ...filter });
+  return { items: await viewsOf(knex, items), nextCursor };
 }
 
 async function rolloutAgent(
@@ -77,6 +95,8 @@ const noneLive = (name: string): HoldfastError =>
 
 /** What clients ask about versions that patches made. */
 export const EVOLUTION_OPERATIONS = {
+  /** Versions of all agents that patches made, newest first. */
+  listVersions,
   /** Versions of an agent that patches made, newest first. Throws `agent_unknown`. */
   getEvolution,
   /** Gives the live version to another share of new runs. Throws `agent_unknown`, `agent_version_none`, `invalid_request`, `requester_may_not_approve`. */

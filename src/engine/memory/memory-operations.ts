@@ -9,7 +9,7 @@ import type {
 } from '../../core/memory/memory-view.js';
 import type { Page } from '../../core/page.js';
 import { changesOf } from '../../storage/memory/changes.js';
-import { forgetDocument, listDocuments, readDocument, spacesOf } from '../../storage/memory/lists.js';
+import { type DocumentFilter, forgetDocument, listDocuments, readDocument, spacesOf } from '../../storage/memory/lists.js';
 import type { EngineContext } from '../engine-context.js';
 
 type NamedDocument = DocumentName & { readonly space: string };
@@ -43,7 +43,7 @@ export const MEMORY_OPERATIONS = {
   listMemory: async (
     { stepContext: { knex } }: EngineContext,
     space: string,
-    filter: { readonly owner?: string; readonly limit: number; readonly cursor?: string },
+    filter: Omit<DocumentFilter, 'tenant' | 'space'>,
     { tenant }: Caller,
   ): Promise<Page<MemoryEntry>> => listDocuments(knex, { tenant, space, ...filter }),
   /** A document with its history. Throws `memory_unknown`. */

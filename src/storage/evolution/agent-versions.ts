@@ -1,7 +1,16 @@
 import type { Knex } from 'knex';
-import { type AgentVersion, type Measure, measure, type VERSION_STATUSES } from '../../core/evolution/version.js';
+import { z } from 'zod';
+import {
+  type AgentVersion,
+  type Measure,
+  measure,
+  type TrialReport,
+  trialReport,
+  type VERSION_STATUSES,
+} from '../../core/evolution/version.js';
 import { canonical, type JsonObject, type JsonValue, objectsIn } from '../../core/json.js';
 import type { SystemEventData } from '../../core/log/system-event.js';
+import { type Page, type PageOf, readCursor, writeCursor } from '../../core/page.js';
 import { appendSystemEvent } from '../ops/system-events.js';
 import type { RunRow } from '../runs/run-row.js';
 import { runs } from '../runs/runs.js';
@@ -60,7 +69,7 @@ export const findVersion = (
   of: Partial<Pick<VersionRow, 'id' | 'definition_hash' | 'status' | 'agent'>> & { readonly tenant: string },
 ): Promise<VersionRow | undefined> => versions(db).where(of).first();
 
-export const listVersions = (db: Knex, tenant: string, agent: string): Promise<VersionRow[]> =>
+export const versionsOf = (db: Knex, tenant: string, agent: string): Promise<VersionRow[]> =>
   versions(db)
     .where({ tenant, agent })
     .orderBy([
@@ -68,6 +77,34 @@ export const listVersions = (db: Knex, tenant: string, agent: string): Promise<V
       { column: 'id', order: 'desc' },
     ])
     .limit(LISTED);
+
+export interface VersionFilter extends PageOf {
+  readonly tenant: string;
+  readonly status?: VersionRow['status'];
+}
+
+/** When the last version of a page was proposed, and its id. */
+const cursorShape = z.tuple([z.iso.datetime(), z.string()]);
+
+/** A page of the versions of all agents, newest first. */
+export async function allVersions(
+  db: Knex,
+  { tenant, status, limit, cursor }: VersionFilter,
+): Promise<Page<VersionRow>> {
+  const found = versions(db)
+    .where({ tenant, ...(status === undefined ? {} : { status }) })
+    .orderByRaw("date_trunc('milliseconds', created_at) desc, id desc")
+    .limit(limit + 1);
+  if (cursor !== undefined)
+    found.whereRaw("(date_trunc('milliseconds', created_at), id) < (?::timestamptz, ?)", [
+      ...readCursor(cursor, cursorShape),
+    ]);
+  const rows: VersionRow[] = await found;
+  const items = rows.slice(0, limit);
+  const last = items.at(-1);
+  const next = rows.length > limit && last !== undefined ? writeCursor([last.created_at.toISOString(), last.id]) : null;
+  return { items, nextCursor: next };
+}
 
 type Change = Pick<SystemEventData<'agent.version_changed'>, 'status' | 'share' | 'actor'>;
 
@@ -159,6 +196,9 @@ export async function outcomesOf(
 export const measureOf = (row: Pick<VersionRow, 'measure'>): Measure | null =>
   row.measure === null ? null : measure.parse(JSON.parse(row.measure));
 
+const reportOf = (row: Pick<VersionRow, 'report'>): TrialReport | null =>
+  row.report === null ? null : trialReport.parse(JSON.parse(row.report));
+
 export const patchOf = (row: Pick<VersionRow, 'patch'>): readonly JsonObject[] =>
   objectsIn(JSON.parse(row.patch) as JsonValue);
 
@@ -168,7 +208,14 @@ export const versionViewOf = (
 ): AgentVersion => ({
   ...{ id: row.id, agent: row.agent, version: row.version, baseHash: row.base_hash },
   ...{ definitionHash: row.definition_hash, status: row.status, share: row.share, measure: measureOf(row) },
-  ...{ patch: [...patchOf(row)], reportDigest: row.report_digest, actor: row.actor, reason: row.reason, ...counts },
+  ...{
+    patch: [...patchOf(row)],
+    report: reportOf(row),
+    reportDigest: row.report_digest,
+    actor: row.actor,
+    reason: row.reason,
+    ...counts,
+  },
   createdAt: row.created_at.toISOString(),
   appliedAt: row.applied_at?.toISOString() ?? null,
   endedAt: row.ended_at?.toISOString() ?? null,

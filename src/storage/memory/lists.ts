@@ -2,7 +2,7 @@ import type { Knex } from 'knex';
 import { z } from 'zod';
 import { type JsonObject, jsonObject } from '../../core/json.js';
 import type { MemoryEntry, MemorySpaceView } from '../../core/memory/memory-view.js';
-import { type Page, readCursor, writeCursor } from '../../core/page.js';
+import { type Page, type PageOf, readCursor, writeCursor } from '../../core/page.js';
 import type { MemoryScope } from '../../core/tools/memory-space.js';
 import { type DocumentPlace, type DocumentRow, documents, LIVING, labelsOf } from './documents.js';
 
@@ -29,18 +29,17 @@ const entryOf = (row: Pick<DocumentRow, (typeof LISTED)[number]>): MemoryEntry =
 /** Owner and key of the last document of a page. */
 const cursorShape = z.tuple([z.string(), z.string()]);
 
+export interface DocumentFilter extends PageOf {
+  readonly tenant: string;
+  readonly space: string;
+  readonly owner?: string;
+  /** Words that a document has all. */
+  readonly q?: string;
+}
+
 /** A page of documents of a space, by owner and key. */
-export async function listDocuments(
-  db: Knex,
-  filter: {
-    readonly tenant: string;
-    readonly space: string;
-    readonly owner?: string;
-    readonly limit: number;
-    readonly cursor?: string;
-  },
-): Promise<Page<MemoryEntry>> {
-  const { tenant, space, owner, limit, cursor } = filter;
+export async function listDocuments(db: Knex, filter: DocumentFilter): Promise<Page<MemoryEntry>> {
+  const { tenant, space, owner, q, limit, cursor } = filter;
   const found = documents(db)
     .where({ tenant, space })
     .whereRaw(LIVING)
@@ -48,6 +47,7 @@ export async function listDocuments(
     .limit(limit + 1)
     .select(...LISTED);
   if (owner !== undefined) found.where({ owner });
+  if (q !== undefined) found.whereRaw("search @@ websearch_to_tsquery('simple', ?)", [q]);
   if (cursor !== undefined) found.whereRaw('(owner, key) > (?, ?)', [...readCursor(cursor, cursorShape)]);
   const rows = await found;
   const items = rows.slice(0, limit).map(entryOf);

@@ -88,7 +88,10 @@ describeEachDatabase('a patch of an agent', (kind) => {
     await test.restart();
     expect(await outputs(3)).toEqual(Array(3).fill(['please wait', true]));
     const back = await test.engine.rollbackAgent('clerk', { reason: 'Too long.' }, BOB);
-    expect(back.versions[0]).toMatchObject({ status: 'rolled_back', reason: 'Too long.', share: 0 });
+    expect(back.versions[0]).toMatchObject({
+      ...{ status: 'rolled_back', reason: 'Too long.', share: 0 },
+      report: { before: { passed: 0, of: 3 }, after: { passed: 3, of: 3 } },
+    });
     expect(await outputs(3)).toEqual(Array(3).fill(['wait', false]));
     await expect(test.engine.rollbackAgent('clerk', { reason: 'Again.' }, BOB)).rejects.toMatchObject({
       code: 'agent_version_none',
@@ -104,7 +107,11 @@ describeEachDatabase('a patch of an agent', (kind) => {
       expect((await restOf(test.engine, id)).status).toBe('failed');
     }
     expect(await outputs(2)).toEqual(Array(2).fill(['wait', false]));
-    const [version] = (await test.engine.getEvolution('clerk', ADMIN)).versions;
+    const [version, before] = (await test.engine.getEvolution('clerk', ADMIN)).versions;
+    const first = await test.engine.listVersions({ limit: 1, status: 'rolled_back' }, ADMIN);
+    expect(first.items).toEqual([version]);
+    const second = await test.engine.listVersions({ limit: 1, cursor: String(first.nextCursor) }, ADMIN);
+    expect(second).toEqual({ items: [before], nextCursor: null });
     expect(version).toMatchObject({ status: 'rolled_back', actor: null, completed: 0, ended: 2 });
     const events = await test.engine.listSystemEvents({ after: 0, limit: 200, kind: 'agent.version_changed' }, ADMIN);
     expect(events.items.filter(({ runId }) => runId === proposed.id)).toHaveLength(2);

@@ -209,6 +209,9 @@ describeEachDatabase('memory', (kind) => {
     expect(first.items.map(({ key }) => key)).toEqual(['coffee', 'tally']);
     const rest = await test.engine.listMemory('facts', { limit: 2, cursor: first.nextCursor ?? '' }, ADMIN);
     expect(rest).toMatchObject({ items: [{ key: 'tea', owner: '' }], nextCursor: null });
+    const found = await test.engine.listMemory('facts', { limit: 2, q: 'served BLACK' }, ADMIN);
+    expect(found.items.map(({ key }) => key)).toEqual(['coffee']);
+    expect((await test.engine.listMemory('facts', { limit: 2, q: 'served nowhere' }, ADMIN)).items).toEqual([]);
     const name = { space: 'facts', owner: '', key: 'tally' };
     const page = await test.engine.getMemory(name, { after: 1, limit: 10 }, ADMIN);
     expect(page).toMatchObject({ version: WRITERS + 1, more: true, value: { n: WRITERS } });

@@ -50,16 +50,25 @@ function proposalIn(file: string): object {
   }
 }
 
+/** The newest ones; the API has the others. */
+const LISTED = 200;
+
 const shownOptions = z.object({ json });
 
 const statusCommand = (): Command =>
   new Command('status')
-    .description('Show the versions of an agent that patches made.')
-    .argument('<agent>', 'name of an agent')
+    .description('Show the versions that patches made, of one agent or of all.')
+    .argument('[agent]', 'name of an agent; of all by default')
     .addOption(jsonOption())
-    .action(async (agent: string, raw: unknown) => {
+    .action(async (agent: string | undefined, raw: unknown) => {
       const { json: asJson } = shownOptions.parse(raw);
-      show(await connect().getEvolution(agent), asJson);
+      if (agent !== undefined) return show(await connect().getEvolution(agent), asJson);
+      const page = await connect().listVersions({ limit: LISTED });
+      if (asJson) return printJson(page);
+      printTable(
+        ['AGENT', ...COLUMNS],
+        page.items.map((one) => [one.agent, ...rowOf(one)]),
+      );
     });
 
 const VERDICTS = ['approve', 'reject'] as const;
@@ -122,8 +131,10 @@ function show(view: EvolutionView, asJson: boolean): void {
   }
   print(`agent    ${plain(view.agent)}`);
   print(`hash     ${view.definitionHash}`);
-  printTable(['VERSION', 'STATUS', 'SHARE', 'COMPLETED', 'PROPOSED BY', 'SINCE'], view.versions.map(rowOf));
+  printTable([...COLUMNS], view.versions.map(rowOf));
 }
+
+const COLUMNS = ['VERSION', 'STATUS', 'SHARE', 'COMPLETED', 'PROPOSED BY', 'SINCE'];
 
 const rowOf = (one: AgentVersion): string[] => [
   ...[one.version, one.status, `${one.share} %`, `${one.completed} of ${one.ended}`, one.id],

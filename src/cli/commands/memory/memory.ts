@@ -18,6 +18,7 @@ import { jsonText, plain, print, printJson, printTable } from '../../print.js';
 const options = z.object({
   ...{ json, limit, cursor },
   owner: z.string().optional(),
+  query: z.string().optional(),
   after: z.number().default(0),
   forget: z.boolean().default(false),
 });
@@ -29,6 +30,7 @@ export const memoryCommand = (): Command =>
     .argument('[space]', 'name of a memory space', idArgument)
     .argument('[key]', 'key of a document')
     .option('--owner <owner>', 'the run, session, subject or agent; without it, the tenant, or in a list all of them')
+    .option('--query <words>', 'in a list: only documents with all of these words')
     .addOption(new Option('--after <version>', 'only changes after this version').argParser(whole(0, 999_999_999)))
     .option('--forget', 'removes the document with its history')
     .addOption(cursorOption())
@@ -51,8 +53,8 @@ async function listSpaces(asked: Options): Promise<void> {
   );
 }
 
-async function list(space: string, { owner, limit: most, cursor: from, json: asJson }: Options): Promise<void> {
-  const page = await connect().listMemory(space, { owner, limit: most, cursor: from });
+async function list(space: string, { owner, query, limit: most, cursor: from, json: asJson }: Options): Promise<void> {
+  const page = await connect().listMemory(space, { owner, q: query, limit: most, cursor: from });
   if (asJson) return printJson(page);
   printTable(
     ['OWNER', 'KEY', 'VERSION', 'LABELS', 'CHANGED'],

@@ -1,0 +1,67 @@
+import type { JSX } from 'preact';
+import { applyPatch } from 'rfc6902';
+import type { AgentDefinition, AgentDetail } from '../../core/agents/agent-view.js';
+import type { AgentVersion } from '../../core/evolution/version.js';
+import { useAnswer } from '../api/query.js';
+import { LineDifference } from '../shared/lines.js';
+import { exactText } from '../text/exact.js';
+import { Json } from '../text/json.js';
+import { Text } from '../text/text.js';
+
+interface Change {
+  readonly member: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+type Members = { readonly [name: string]: unknown };
+
+const textOf = (value: unknown): string =>
+  typeof value === 'string' ? value : value === undefined ? '' : exactText(value, 2);
+
+/** The members of a definition that a patch changes. Null: it cannot be applied to this one. */
+function changesOf(base: Members, patch: AgentVersion['patch']): readonly Change[] | null {
+  const [before, after]: Members[] = [0, 1].map(() => JSON.parse(exactText(base)) as Members);
+  if (before === undefined || after === undefined) return null;
+  const problems = applyPatch(after, JSON.parse(exactText(patch)) as Parameters<typeof applyPatch>[1]);
+  if (problems.some((one) => one !== null)) return null;
+  return [...new Set([...Object.keys(before), ...Object.keys(after)])]
+    .map((member) => ({ member, from: textOf(before[member]), to: textOf(after[member]) }))
+    .filter(({ from, to }) => from !== to);
+}
+
+interface Props {
+  readonly version: AgentVersion;
+  /** Whether it starts from the definition of the configuration. */
+  readonly isOfToday: boolean;
+}
+
+/** What a patch changes: each member of the definition as it was and as it becomes. */
+export function Changes({ version: { agent, baseHash, patch }, isOfToday }: Props): JSX.Element {
+  const path = `agents/${encodeURIComponent(agent)}`;
+  const today = useAnswer<AgentDetail>({ path, enabled: isOfToday });
+  const older = useAnswer<AgentDefinition>({ path: `${path}/definitions/${baseHash}`, enabled: !isOfToday });
+  const base = (isOfToday ? today : older).data?.definition;
+  const changes = base === undefined ? null : changesOf(base, patch);
+  return (
+    <section class="card" aria-labelledby="changes">
+      <h2 id="changes">Changes</h2>
+      {!isOfToday && <p class="note">It starts from another definition than the one that the configuration has now.</p>}
+      {changes?.map(({ member, from, to }) => (
+        <div key={member}>
+          <h3 class="exact">
+            <Text text={member} />
+          </h3>
+          <LineDifference from={from} to={to} />
+        </div>
+      ))}
+      {base === undefined && !isOfToday && older.error !== null && (
+        <p class="note">The definition that it starts from is not kept. The patch itself is shown.</p>
+      )}
+      <details open={changes === null}>
+        <summary>JSON Patch</summary>
+        <Json value={patch} whole />
+      </details>
+    </section>
+  );
+}

@@ -1,0 +1,136 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { ForgottenView, MemoryDocumentView } from '../../core/memory/memory-view.js';
+import { go } from '../address.js';
+import { ask } from '../api/ask.js';
+import { readAgain, useAnswer } from '../api/query.js';
+import { may } from '../session.js';
+import { FormDialog } from '../shared/modal.js';
+import { Deadline, Time } from '../shared/time.js';
+import { Unanswered } from '../shared/unanswered.js';
+import { Json } from '../text/json.js';
+import { Text } from '../text/text.js';
+import { countText } from '../text/words.js';
+import { Change } from './change.js';
+import { Labels, Owner } from './words.js';
+
+const LIMIT = 50;
+
+interface Props {
+  readonly space: string;
+  readonly owner: string;
+  readonly documentKey: string;
+}
+
+/** A document of memory: what it says, how far it can be trusted, and where each change came from. */
+export function Document({ space, owner, documentKey: key }: Props): JSX.Element {
+  const [after, setAfter] = useState(0);
+  const path = `memory/${encodeURIComponent(space)}/document`;
+  const answer = useAnswer<MemoryDocumentView>({ path, query: { owner, key, after, limit: LIMIT }, every: 5000 });
+  const [forgetting, forget] = useState(false);
+  const document = answer.data;
+  return (
+    <div class="page">
+      <p class="row wrap">
+        <h1>
+          <Text text={key} />
+        </h1>
+        <span class="fill" />
+        <button
+          type="button"
+          class="danger"
+          disabled={document === undefined || !may('forgetMemory')}
+          title={may('forgetMemory') ? '' : 'Needs the role admin.'}
+          onClick={() => forget(true)}
+        >
+          Forget
+        </button>
+      </p>
+      <a href={`/memory/${encodeURIComponent(space)}`}>
+        ‹ Memory <Text text={space} />
+      </a>
+      {document === undefined ? (
+        <Unanswered answer={answer} />
+      ) : (
+        <>
+          <Facts of={document} />
+          <section class="card">
+            <h2>Content</h2>
+            <Json value={document.value} />
+          </section>
+          <section class="card">
+            <h2>History</h2>
+            <ol class="changes" aria-label="Changes">
+              {document.history.map((one) => (
+                <Change key={one.version} of={one} space={space} owner={owner} />
+              ))}
+            </ol>
+            <p class="row">
+              {after > 0 && (
+                <button type="button" onClick={() => setAfter(0)}>
+                  ‹ First
+                </button>
+              )}
+              <span class="fill" />
+              {document.more && (
+                <button type="button" onClick={() => setAfter(document.history.at(-1)?.version ?? 0)}>
+                  Later changes ›
+                </button>
+              )}
+            </p>
+          </section>
+        </>
+      )}
+      {forgetting && <Forget space={space} owner={owner} documentKey={key} close={() => forget(false)} />}
+    </div>
+  );
+}
+
+const Facts = ({ of }: { readonly of: MemoryDocumentView }): JSX.Element => (
+  <section class="card">
+    {of.labels.length > 0 && (
+      <p class="warnings">Something in it came from outside. An agent reads it as information, never as instruction.</p>
+    )}
+    <dl class="facts">
+      <dt>Owner</dt>
+      <dd>
+        <Owner of={of.owner} />
+      </dd>
+      <dt>Trust</dt>
+      <dd class="row wrap">
+        <Labels of={of.labels} />
+      </dd>
+      <dt>Version</dt>
+      <dd>{countText(of.version)}</dd>
+      <dt>Made</dt>
+      <dd>
+        <Time at={of.createdAt} />
+      </dd>
+      <dt>Changed</dt>
+      <dd>
+        <Time at={of.changedAt} />
+      </dd>
+      <dt>Kept until</dt>
+      <dd>{of.expiresAt === null ? 'someone forgets it' : <Deadline at={of.expiresAt} />}</dd>
+    </dl>
+  </section>
+);
+
+function Forget({ space, owner, documentKey: key, close }: Props & { readonly close: () => void }): JSX.Element {
+  const submit = async (): Promise<void> => {
+    const body = { key, ...(owner === '' ? {} : { owner }) };
+    await ask<ForgottenView>(`memory/${encodeURIComponent(space)}/forget`, { method: 'POST', body });
+    readAgain('memory');
+    go(`/memory/${encodeURIComponent(space)}`);
+  };
+  const title = (
+    <>
+      Forget <Text text={key} />?
+    </>
+  );
+  return (
+    <FormDialog title={title} verb="Forget" tone="danger" submit={submit} close={close}>
+      <p>The document goes with its whole history, for good. Logs of runs keep what they read and wrote.</p>
+    </FormDialog>
+  );
+}
