@@ -380,6 +380,13 @@ export const COMMAND_EXAMPLES: { readonly [command: string]: readonly Example[] 
       "holdfast crashtest treasurer 'Pay for June.' --kills 200 --junit crash.xml",
     ],
   ],
+  bench: [
+    ['Measure 50 runs of an agent', 'holdfast bench treasurer'],
+    [
+      'Eight at once on a PostgreSQL, as JSON',
+      'holdfast bench treasurer --runs 500 --concurrency 8 --database "$URL" --json',
+    ],
+  ],
   completion: [
     ['bash, in ~/.bashrc', 'source <(holdfast completion bash)'],
     ['zsh, in ~/.zshrc, after compinit', 'source <(holdfast completion zsh)'],

@@ -52,6 +52,7 @@ import { budgetsCommand, errorsCommand, queueCommand } from './commands/server/o
 import { serveCommand } from './commands/server/serve.js';
 import { statsCommand } from './commands/server/stats.js';
 import { workersCommand } from './commands/server/workers.js';
+import { benchCommand } from './commands/start/bench.js';
 import { completionCommand } from './commands/start/completion.js';
 import { CRASH_LIFE, crashLife, crashTestCommand } from './commands/start/crashtest.js';
 import { initCommand } from './commands/start/init.js';
@@ -131,6 +132,7 @@ export const commands = (services: CliServices): readonly Command[] =>
     compactCommand(),
     demoCommand(services),
     crashTestCommand(),
+    benchCommand(services),
     completionCommand(),
   ].map((command) => withTexts(command));
 

@@ -17,6 +17,7 @@ export const COMMAND_GROUPS: { readonly [title: string]: readonly string[] } = {
     'demo',
     'doctor',
     'crashtest',
+    'bench',
     'completion',
     'help',
   ],
@@ -108,6 +109,15 @@ export const PROGRAM_TEXTS: { readonly [command: string]: CommandText } = {
       'unanswered.\n\nThe tools of the configuration really execute, each as often as there are moments. Give them test ' +
       'accounts, and agents scripted or [recorded](models/cassettes.md) models, which answer the same each time. ' +
       '[Crash tests](replay/crash-tests.md#of-your-own-agents) has the verdicts.',
+  },
+  bench: {
+    about:
+      'Executes runs of an agent of the configuration in this process, on an embedded database in a temporary folder, and ' +
+      'approves what they ask. One run before them is not measured. It prints runs and steps a second, how long a run takes, ' +
+      'what its tables grew by, and the overhead of a step: the working time of a run without its models and tools, divided ' +
+      'by its steps. With more than one run at once, the overhead has the time in which they wait for each other.\n\n' +
+      'The tools of the configuration really execute. Give them test accounts, and agents scripted or ' +
+      '[recorded](models/cassettes.md) models. The exit code is 1 when a run did not complete.',
   },
   completion: {
     about:

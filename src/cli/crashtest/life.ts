@@ -1,13 +1,13 @@
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
 import { readSettings } from '../../config.js';
-import { type Caller, LOCAL_CALLER } from '../../core/caller.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import type { InterruptionView } from '../../core/interruptions/interruption.js';
 import { jsonValue, toJson } from '../../core/json.js';
 import { type BodyMoment, hearBodies } from '../../core/ops/body-moments.js';
 import type { Engine } from '../../engine/engine.js';
 import { isDurable, watchStatements } from '../../storage/database/statement-watch.js';
+import { approversOf, REVIEWER } from '../careful-person.js';
 import type { CliServices } from '../cli-services.js';
 import { agentsOf, engineSettings } from '../commands/server/server-process.js';
 
@@ -52,11 +52,6 @@ export const moment = z.object({
   output: jsonValue.optional(),
 });
 
-const PEOPLE: readonly Caller[] = ['first reviewer', 'second reviewer', 'third reviewer'].map((actor) => ({
-  ...LOCAL_CALLER,
-  actor,
-}));
-const [REVIEWER = LOCAL_CALLER] = PEOPLE;
 const OVER = ['completed', 'failed', 'cancelled'];
 const LOOK_MS = 20;
 /** A run that waits for nothing that this test can give rests after so long. */
@@ -152,8 +147,7 @@ async function decide(engine: Engine, item: InterruptionView, momentsFile: strin
     await engine.decide(item.id, { verdict: 'answer', value: happened.output ?? null }, REVIEWER);
     return;
   }
-  const people = PEOPLE.slice(item.separateRequester ? 1 : 0).slice(0, item.requiredApprovals);
-  for (const person of people) await engine.decide(item.id, { verdict: 'approve' }, person);
+  for (const person of approversOf(item)) await engine.decide(item.id, { verdict: 'approve' }, person);
 }
 
 export const momentsIn = (file: string): readonly z.infer<typeof moment>[] =>
