@@ -27,7 +27,7 @@ describeBrowser('pages of evolution and memory', () => {
     await page.keyboard.press('d');
     await page.waitForURL('**/inbox/int_*');
     await page.locator('.arguments').waitFor();
-    await page.evaluate("document.querySelector('.arguments').scrollIntoView(false)");
+    await page.evaluate("document.querySelector('.arguments .end').scrollIntoView()");
     await page.getByRole('button', { name: 'Approve' }).and(page.locator(':enabled')).waitFor();
     await page.keyboard.press('a');
     await page.getByRole('dialog').getByRole('button', { name: 'Approve' }).waitFor();
