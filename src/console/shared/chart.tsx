@@ -43,7 +43,7 @@ export function Chart({ name, labels, lines: all, kind, text, tones = {} }: Char
           </button>
         )}
       </p>
-      {lines.length === 0 && <p class="note">Nothing in this time.</p>}
+      {lines.length === 0 && <p class="note">There is nothing to draw.</p>}
       {lines.length > 0 && asTable && <Numbers name={name} labels={labels} lines={lines} text={text} />}
       {lines.length > 0 && !asTable && (
         <>
