@@ -1,7 +1,8 @@
 import type { JSX } from 'preact';
-import { applyPatch } from 'rfc6902';
 import type { AgentDefinition, AgentDetail } from '../../core/agents/agent-view.js';
+import { patchedCopy } from '../../core/evolution/json-patch.js';
 import type { AgentVersion } from '../../core/evolution/version.js';
+import type { JsonObject } from '../../core/json.js';
 import { useAnswer } from '../api/query.js';
 import { LineDifference } from '../shared/lines.js';
 import { exactText } from '../text/exact.js';
@@ -14,17 +15,14 @@ interface Change {
   readonly to: string;
 }
 
-type Members = { readonly [name: string]: unknown };
-
 const textOf = (value: unknown): string =>
   typeof value === 'string' ? value : value === undefined ? '' : exactText(value, 2);
 
 /** The members of a definition that a patch changes. Null: it cannot be applied to this one. */
-function changesOf(base: Members, patch: AgentVersion['patch']): readonly Change[] | null {
-  const [before, after]: Members[] = [0, 1].map(() => JSON.parse(exactText(base)) as Members);
-  if (before === undefined || after === undefined) return null;
-  const problems = applyPatch(after, JSON.parse(exactText(patch)) as Parameters<typeof applyPatch>[1]);
-  if (problems.some((one) => one !== null)) return null;
+function changesOf(base: JsonObject, patch: AgentVersion['patch']): readonly Change[] | null {
+  const before: JsonObject = JSON.parse(exactText(base));
+  const after = patchedCopy(before, patch);
+  if (after === null) return null;
   return [...new Set([...Object.keys(before), ...Object.keys(after)])]
     .map((member) => ({ member, from: textOf(before[member]), to: textOf(after[member]) }))
     .filter(({ from, to }) => from !== to);
