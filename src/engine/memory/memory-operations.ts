@@ -9,7 +9,13 @@ import type {
 } from '../../core/memory/memory-view.js';
 import type { Page } from '../../core/page.js';
 import { changesOf } from '../../storage/memory/changes.js';
-import { type DocumentFilter, forgetDocument, listDocuments, readDocument, spacesOf } from '../../storage/memory/lists.js';
+import {
+  type DocumentFilter,
+  forgetDocument,
+  listDocuments,
+  readDocument,
+  spacesOf,
+} from '../../storage/memory/lists.js';
 import type { EngineContext } from '../engine-context.js';
 
 type NamedDocument = DocumentName & { readonly space: string };
