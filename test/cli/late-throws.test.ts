@@ -162,7 +162,7 @@ describe.runIf(SLOW)('what the code of a run throws where no one waits for it', 
     });
   });
 
-  it.each(['unsafe', 'plain'])('asks a person about an unsafe call, of which the rest may happen: %s', async (name) => {
+  it.each(['unsafe', 'plain'])('asks a person about an unsafe call whose rest may happen: %s', async (name) => {
     const { status, events } = await run(name);
     expect(status).toBe('paused');
     const unknown = events.find(({ kind }) => kind === 'call.unknown');

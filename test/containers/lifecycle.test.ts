@@ -49,7 +49,7 @@ describeDocker('environments', () => {
     expect(seen.stdout.text).toBe('kept\n0\n');
   });
 
-  it('stops one that stands still, and wakes one that stands still', async () => {
+  it('stops one that is frozen, and wakes one that is frozen', async () => {
     const identity = newIdentity();
     const environment = await open(identity);
     await docker.getContainer(environmentName(identity)).pause();

@@ -6,7 +6,7 @@ import { startChild } from './run-child.js';
 import { effectsIn } from './world.js';
 
 describeEachDatabaseSlowly('a second process', (kind) => {
-  it('is refused a data directory while the first lives; a worker that stands still is replaced; it goes on after its death', async () => {
+  it('is refused a data directory while the first lives; a frozen worker is replaced; it goes on after its death', async () => {
     const database = await createEngineDatabase(kind);
     const { databaseUrl, dataDir } = database.options;
     const env = {

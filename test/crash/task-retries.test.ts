@@ -75,7 +75,7 @@ async function waiters(url: string): Promise<number> {
 }
 
 describePostgresSlowly('two workers and the attempts of a task', () => {
-  it('begin each of them once, also when one stands still while it begins', { timeout: 300_000 }, async () => {
+  it('begin each of them once, also when one freezes while it begins', { timeout: 300_000 }, async () => {
     const { options, drop } = await createEngineDatabase('postgres');
     const DATABASE_URL = options.databaseUrl ?? '';
     const start = (WORKER_ID: string, kill?: KillAt) => startChild({ DATABASE_URL, WORKER_ID }, kill, program);

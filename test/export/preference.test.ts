@@ -233,7 +233,7 @@ describeEachDatabaseSlowly('an export of preference pairs', (kind) => {
       expect(await read(join(view.folder, view.files[0]?.path ?? ''), fields)).toStrictEqual(expected);
   });
 
-  it('reads long attempts again of which there are too many, and leaves out one that is too long', async () => {
+  it('reads long attempts again where there are too many, and leaves out one that is too long', async () => {
     const long: string[] = [];
     for (let n = 0; n < 10; n++) long.push(await attempt('long', 10 - n, 'talker', '1900000'));
     await attempt('long', 11, 'talker', '2200000');

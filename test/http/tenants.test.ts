@@ -214,7 +214,7 @@ describeEachDatabase('two tenants', (kind) => {
     (await door.ask('vera', 'GET', '/api/v1/trajectories/exports')).json,
   ];
 
-  test('are asked about on every route, each of which has its scope', () => {
+  test('are asked about on every route, and each route has its scope', () => {
     expect(Object.keys(samples).toSorted()).toEqual(walked.map(({ operation }) => operation).toSorted());
     for (const { operation } of walked) expect(scopeOf(operation), operation).not.toBe('open');
   });

@@ -38,7 +38,7 @@ describe('what it may reach', () => {
     expect(requests).toEqual([]);
   });
 
-  it('not a name of which one address is inside', async () => {
+  it('not a name with one address inside', async () => {
     const { port, requests } = await serve((_request, response) => response.end());
     const spec = toolSpecOf(
       httpRequestTool({

@@ -98,7 +98,7 @@ describePostgresSlowly('a deploy', () => {
     expect(await rebuiltOf(ids)).toEqual([]);
   });
 
-  it('of a build that records otherwise fences an old one that stood still', { timeout: 150_000 }, async () => {
+  it('of a build that records otherwise fences an old one that was frozen', { timeout: 150_000 }, async () => {
     const old = await fleet.start({ WORKER_ID: 'north' });
     const ids = await fleet.runs('clerk', 8);
     await untilPaid(2);

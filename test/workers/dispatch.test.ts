@@ -13,7 +13,7 @@ describePostgresSlowly('workers under limits', () => {
   });
   afterEach(() => fleet.close());
 
-  it('keep them together, also when one of them is killed, and stand still for none', async () => {
+  it('keep them together, also when one of them is killed, and stop for none', async () => {
     const TENANTS = JSON.stringify({ each: { concurrency: 3 } });
     const [north] = await Promise.all(
       ['north', 'south', 'west'].map((WORKER_ID) => fleet.start({ WORKER_ID, TENANTS, CONCURRENCY: '4' })),

@@ -52,7 +52,7 @@ describePostgresSlowly('workers', () => {
     expect(asked.flat()).toEqual([]);
   });
 
-  it('fence one that stood still, lost its lock and wakes up: it ends without an effect', async () => {
+  it('fence one that was frozen, lost its lock and wakes up: it ends without an effect', async () => {
     const first = await fleet.start({ WORKER_ID: 'north' });
     const ids = await fleet.runs('payer', RUNS);
     await until(() => fleet.paid().length > 2);
@@ -70,7 +70,7 @@ describePostgresSlowly('workers', () => {
     for (const id of ids) expect(await fleet.engine.verifyRun(id, ADMIN)).toMatchObject({ ok: true, complete: true });
   });
 
-  it('go on with the runs of one that stands still and keeps its lock, and fence it', async () => {
+  it('go on with the runs of one that is frozen and keeps its lock, and fence it', async () => {
     const first = await fleet.start({ WORKER_ID: 'north' });
     const ids = await fleet.runs('clerk', 12);
     await until(() => fleet.paid().length > 2);
@@ -88,7 +88,7 @@ describePostgresSlowly('workers', () => {
     for (const id of ids) expect(await fleet.engine.verifyRun(id, ADMIN)).toMatchObject({ ok: true, complete: true });
   });
 
-  it('begin nothing in one that stood still amid its statements and was taken over', async () => {
+  it('begin nothing in one that was frozen amid its statements and was taken over', async () => {
     const first = await fleet.start({ WORKER_ID: 'north' });
     // Most of the time lies between the commit of a step and its answer, which the next step follows.
     fleet.network.delay(100);

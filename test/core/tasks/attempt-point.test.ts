@@ -102,7 +102,7 @@ it.each([
   expect(attemptPoint(log, seqOf(log, '0:end:one'))).toBe(seqOf(log, '0:check:two'));
 });
 
-it('goes back before a call of which no one knows the end, also one that leaves files alone', () => {
+it('goes back before a call whose end no one knows, also one that leaves files alone', () => {
   const elsewhere = [checked('far', 1, 'net:connect:example'), started('far', 1)];
   const log = logOf(...[...first, paused, decided, begin(1, ['i']), answered(2, 1, 'far'), ...elsewhere, failed]);
   expect(attemptPoint(log, seqOf(log, '0:paused'))).toBe(seqOf(log, '1:check:far'));

@@ -62,7 +62,7 @@ describeEachDatabase('a run that ends while it waits', (kind) => {
     prices: { 'object/asker': PRICE },
   });
 
-  it.runIf(SLOW)('costs what its charges say, of which none stays reserved', async () => {
+  it.runIf(SLOW)('costs what its charges say, and none stays reserved', async () => {
     const { id } = await runToRest(t.engine, 'asker');
     // What an execution has reserved that was lost with its worker.
     await t.between((knex) =>

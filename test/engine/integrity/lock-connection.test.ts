@@ -83,7 +83,7 @@ describePostgres('the connection that holds the lock of a worker', () => {
     await worker.lock.release();
   });
 
-  it('of one that stands still is ended by the process that starts in its place', async () => {
+  it('of a frozen one is ended by the process that starts in its place', async () => {
     const held = await beside.tryLock('holdfast:worker:south');
     await beside.knex('holdfast.workers').insert({
       ...{ id: 'south', epoch: 4, build: '1', recording_version: 1, pid: 1, role: 'worker', capacity: 1, running: 0 },

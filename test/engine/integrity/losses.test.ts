@@ -10,7 +10,7 @@ describeBothDatabasesSlowly('what runs have lost', (kind) => {
   const t = signedEngineFor(kind);
   const remove = (id: string) => t.between((knex) => knex.transaction((trx) => removeLocked(trx, id, BY)));
 
-  it('stands in the log over all runs: who took it away, why, and of which run', async () => {
+  it('stands in the log over all runs: who took it away, why, and its run', async () => {
     const [first, second] = [await runToRest(t.engine, 'echo'), await runToRest(t.engine, 'echo')];
     await t.engine.checkpointNow();
     await t.engine.eraseRun(first.id, { reason: BY.reason }, ADMIN);

@@ -257,7 +257,7 @@ describeBothDatabasesSlowly('approvals and forks', (kind) => {
     await replayed(over);
   });
 
-  it('an answer by which a tool would go on is asked for again', async () => {
+  it('an answer that would let a tool go on is asked for again', async () => {
     const answer = async (run: RunView, value: string) => {
       for (const { id } of await pendingOf(run)) await t.engine.decide(id, { verdict: 'answer', value }, BOB);
       return rest(run.id);

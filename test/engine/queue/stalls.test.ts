@@ -83,7 +83,7 @@ describeBothDatabasesSlowly('runs without progress', (kind) => {
     await t.engine.cancelRun(later.id, null, ADMIN);
   });
 
-  it('are ended where that is configured, whatever stands still, and tasks are tried again', async () => {
+  it('are ended where that is configured, whatever hangs, and tasks are tried again', async () => {
     await t.restart({ stalls: { afterMs: 1000, end: true } });
     const { id } = await t.engine.startRun({ agent: 'hangs', input: 'go' }, ADMIN);
     expect(await restOf(t.engine, id)).toMatchObject({ status: 'failed', error: { code: 'run_stalled' } });

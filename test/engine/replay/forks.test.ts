@@ -325,7 +325,7 @@ describeEachDatabaseSlowly('forks', (kind) => {
     expect(await kindsOf(t.engine, failed.id)).toContain('run.failed');
   });
 
-  it('asks about a call of which the source did not know whether it happened, and keeps its key', async () => {
+  it('asks about a call that the source did not know to have happened, and keeps its key', async () => {
     hangs = true;
     const paused = await runToRest(t.engine, 'doubt');
     expect(paused.status).toBe('paused');
