@@ -62,6 +62,8 @@ describeEachDatabase('alert rules', (kind) => {
       ADMIN,
     );
     expect(silenced.silence).toMatchObject({ actor: ADMIN.actor, reason: 'The image is rebuilt.' });
+    await t.restart();
+    expect(await alert()).toMatchObject({ state: 'firing', silence: { reason: 'The image is rebuilt.' } });
     await passed(true);
     await becomes('ok');
     expect(await told()).toEqual([fired]);
