@@ -58,10 +58,10 @@ const LINKS = [
 
 function Head({ waiting }: { readonly waiting: number | null }): JSX.Element {
   const at = path.value;
-  // On a phone the links scroll sideways.
+  // On a phone the links scroll sideways. The number of what waits comes later, and moves them.
   useEffect(() => {
     document.querySelector('.head nav [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
-  }, [at]);
+  }, [at, waiting]);
   return (
     <header class="head">
       <a class="brand" href="/inbox">

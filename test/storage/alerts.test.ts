@@ -1,7 +1,13 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { alertRule } from '../../src/core/agents/alert-rules.js';
 import type { Database } from '../../src/storage/database/database.js';
-import { dueAlerts, holdDueAlert, keepEvaluation, measureWindows } from '../../src/storage/quality/alerts.js';
+import {
+  dueAlerts,
+  holdDueAlert,
+  keepEvaluation,
+  measureWindows,
+  postponeAlert,
+} from '../../src/storage/quality/alerts.js';
 import { insertRun } from '../../src/storage/runs/runs.js';
 import { describeEachDatabase } from '../harness/database.js';
 import { openLeftDatabase } from './database/left-database.js';
@@ -71,5 +77,15 @@ describeEachDatabase('rows of alerts', (kind) => {
     expect(told.map((data) => JSON.parse(data))).toEqual([
       { measure: 'turns', name: 'slow', state: 'firing', value: 4 },
     ]);
+  });
+
+  it('waits for its time again after a look that failed, also where that was the first', async () => {
+    const { knex } = database;
+    const fails = { ...rule, name: 'fails' };
+    expect(await dueAlerts(knex, [fails])).toHaveLength(1);
+    await postponeAlert(knex, { ...fails, everySeconds: 3600 });
+    expect(await dueAlerts(knex, [fails])).toEqual([]);
+    await postponeAlert(knex, { ...fails, everySeconds: 1 });
+    expect(await dueAlerts(knex, [fails])).toEqual([]);
   });
 });

@@ -78,13 +78,13 @@ function Turn({ part, select }: { readonly part: StoryTurn; readonly select: Sto
   const hidden = Math.max(0, part.calls.length - shown);
   return (
     <section class="turn" aria-label={`Turn ${part.turn}`}>
-      <p class="who row">
+      <p class="who row wrap">
         <strong>
           <Text text={part.agent} />
         </strong>
         <span class="fill" />
         <button type="button" class="plain faint" onClick={() => select(part.seq)}>
-          turn {part.turn} · <Text text={part.model} /> · {countText(part.tokens)} tok
+          turn {part.turn} · <Text text={part.model} /> · {countText(part.tokens)} tokens
           {part.costUsd !== undefined && ` · ${usdText(part.costUsd, 4)}`}
         </button>
       </p>

@@ -33,7 +33,7 @@ export function View({ id }: { readonly id: string }): JSX.Element {
   return (
     <>
       <p class="row wrap">
-        <strong>{result === null ? 'goes on' : <Text text={exactText(result)} />}</strong>
+        <strong>{result === null ? 'goes on' : <Text text={resultText(result)} />}</strong>
         <span>reward {totalReward ?? '–'}</span>
         <span>quality {score(qualityScore)}</span>
         <span>diversity {score(diversityScore)}</span>
@@ -69,4 +69,12 @@ export function View({ id }: { readonly id: string }): JSX.Element {
       )}
     </>
   );
+}
+
+/** How the run ended, and why where it says so. */
+function resultText(result: NonNullable<ShownTrajectory['result']>): string {
+  const name = result.type.replace('_', ' ');
+  if (result.type === 'success') return name;
+  if (result.type === 'partial_success') return `${name}, without ${result.missing.join(', ')}`;
+  return `${name}: ${result.reason}`;
 }

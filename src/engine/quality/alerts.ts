@@ -15,6 +15,7 @@ import {
   holdDueAlert,
   keepEvaluation,
   measureWindows,
+  postponeAlert,
   readAlerts,
   setSilence,
 } from '../../storage/quality/alerts.js';
@@ -26,12 +27,13 @@ export async function evaluateAlerts(context: EngineContext, isStopping: () => b
   for (const { tenant, name } of await dueAlerts(stepContext.knex, alerts)) {
     const rule = alerts.find((one) => one.tenant === tenant && one.name === name);
     if (rule === undefined || isStopping()) continue;
-    await evaluate(context, rule).catch((error: unknown) =>
+    await evaluate(context, rule).catch(async (error: unknown) => {
       log.warn(
         { component: 'worker', event: 'alert_not_evaluated', alert: name, error: String(error) },
-        'an alert rule could not be evaluated; a worker tries again',
-      ),
-    );
+        'an alert rule could not be evaluated; a worker tries again when it is due',
+      );
+      await postponeAlert(stepContext.knex, rule);
+    });
   }
 }
 

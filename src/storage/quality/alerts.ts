@@ -132,6 +132,18 @@ export async function keepEvaluation(
   await appendSystemEvent(trx, { kind: 'alert.changed', tenant, key, data: { name, state: told, measure, value } });
 }
 
+/** Leaves a rule that could not be looked at until it is due again: a look that fails each time would be made without a pause. */
+export async function postponeAlert(
+  db: Knex,
+  { tenant, name, everySeconds }: Named & Pick<AlertRule, 'everySeconds'>,
+): Promise<void> {
+  await db.raw(
+    `insert into holdfast.alerts as a (tenant, name, next_at) values (?, ?, now() + ? * interval '1 second')
+     on conflict (tenant, name) do update set next_at = greatest(a.next_at, excluded.next_at)`,
+    [tenant, name, everySeconds],
+  );
+}
+
 /** The alerts of a tenant that were looked at, by their names. */
 export async function readAlerts(db: Knex, tenant: string): Promise<ReadonlyMap<string, AlertRow & { now: Date }>> {
   const rows: (AlertRow & { now: Date })[] = await alerts(db).where({ tenant }).select('*', db.raw('now() as now'));
