@@ -20,7 +20,6 @@ const WITHOUT: { readonly [operation: string]: string } = {
   getSession: '`sessions` lists its items',
   getSeries: 'what a chart shows',
   listLogEntries: 'for programs that verify the log over all runs themselves; `verify --all` does it here',
-  listSystemEvents: 'for programs that follow the installation',
   readExportFile: 'the folder of the export has its files',
   readTrajectory: 'the same as `getTrajectory`, which `trajectory` asks for',
   searchRuns: 'rows of a page; `runs` lists them',
