@@ -28,6 +28,8 @@ export type PlanTools = ReadonlyMap<string, ToolSpec>;
  */
 export function compilePlan(name: string, given: unknown, tools: PlanTools): CompiledPlan {
   if (isTooDeep(given)) throw invalidPlan(name, [{ pointer: '', detail: `nests deeper than ${MOST_LEVELS} levels` }]);
+  const hidden = prototypeNode(given, '');
+  if (hidden !== null) throw invalidPlan(name, [{ pointer: hidden, detail: 'expected another name of a node' }]);
   const parsed = planDocument.safeParse(given);
   if (!parsed.success) throw invalidPlan(name, fieldErrorsOf(parsed.error as z.ZodError));
   const document = parsed.data;
@@ -45,6 +47,19 @@ const MOST_LEVELS = 200;
 /** Whether a value nests deeper than what reads plans may call itself. */
 const isTooDeep = (value: unknown, level = 0): boolean =>
   isRecord(value) && (level >= MOST_LEVELS || Object.values(value).some((one) => isTooDeep(one, level + 1)));
+
+/** Where a block has a node of the one name that parsing would leave out; null: nowhere. */
+function prototypeNode(block: unknown, pointer: string): string | null {
+  if (!isRecord(block)) return null;
+  const { nodes, cases, else: other } = block;
+  if (isRecord(nodes) && Object.hasOwn(nodes, '__proto__')) return `${pointer}/nodes/__proto__`;
+  const inner: readonly (readonly [string, unknown])[] = [
+    ...Object.entries(isRecord(nodes) ? nodes : {}).map(([id, node]) => [`nodes/${id}`, node] as const),
+    ...Object.entries(Array.isArray(cases) ? cases : []).map(([index, one]) => [`cases/${index}`, one] as const),
+    ['else', other],
+  ];
+  return inner.map(([place, one]) => prototypeNode(one, `${pointer}/${place}`)).find((found) => found !== null) ?? null;
+}
 
 export function invalidPlan(name: string, fields: readonly FieldError[], cause?: unknown): HoldfastError {
   const said = fields.slice(0, 5).map(({ pointer, detail }) => `${pointer === '' ? 'it' : pointer}: ${detail}`);

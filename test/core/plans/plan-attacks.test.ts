@@ -61,8 +61,13 @@ describe('a plan is refused', () => {
     ['that reads the prototype of its nodes', 'there is no node __proto__', { a: read({ $from: '/nodes/__proto__' }) }],
     [
       'with a node called __proto__',
-      '/nodes/A: expected',
+      '/nodes/__proto__: expected',
       JSON.parse('{"__proto__": {"type": "walk"}, "A": {"type": "walk"}}'),
+    ],
+    [
+      'with a node called __proto__ in a case of a branch',
+      '/nodes/b/cases/0/nodes/__proto__: expected',
+      JSON.parse('{"b": {"type": "branch", "cases": [{"when": "true", "nodes": {"__proto__": {"type": "walk"}}}]}}'),
     ],
     [
       'whose blocks go too deep',
