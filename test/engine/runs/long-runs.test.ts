@@ -127,7 +127,8 @@ describeEachDatabaseSlowly('a long run', (kind) => {
     };
     const [short, long] = [await cost(20), await cost(80)];
     statements.mockRestore();
-    expect(long.asked).toBeLessThanOrEqual(short.asked * 1.1);
+    // What grew with the length of a run would be four times as much; how often a worker looks by itself is an estimate.
+    expect(long.asked).toBeLessThanOrEqual(short.asked * 1.5);
     const perTurn = await t.between(async (knex) => {
       const bytes = async (id: string): Promise<number> => {
         const { rows } = await knex.raw(
