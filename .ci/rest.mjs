@@ -1,14 +1,14 @@
 // Prints the test files that a machine with more has left to run: those of which a report of vitest says that something was skipped.
-// Of the long ones, which .ci/seconds.json names, HOLDFAST_CI_PART chooses a part: 1 to 6, or `all`.
+// Of the long ones, which .ci/seconds.json names, HOLDFAST_CI_PART chooses a part: 1 to 8, or `all`.
 import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 
-const PARTS = 6;
+const PARTS = 8;
 
 const { testResults } = JSON.parse(readFileSync(process.argv[2], 'utf8'));
 const seconds = JSON.parse(readFileSync(new URL('seconds.json', import.meta.url), 'utf8'));
 const chosen = process.env.HOLDFAST_CI_PART ?? 'all';
-if (chosen !== 'all' && !/^[1-6]$/.test(chosen))
+if (chosen !== 'all' && !/^[1-8]$/.test(chosen))
   throw new Error(`HOLDFAST_CI_PART is ${chosen}: expected 1 to ${PARTS}, or all`);
 
 const isSkipped = ({ status }) => status === 'pending' || status === 'skipped' || status === 'todo';
