@@ -62,5 +62,5 @@ describePostgresSlowly('a deploy', () => {
     server.kill('SIGTERM');
     // The program of the SDK stays when its command has ended.
     await expect.poll(() => said).toContain('exited successfully with code 0');
-  });
+  }, 240_000);
 });
