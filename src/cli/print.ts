@@ -34,6 +34,9 @@ export const cut = (text: string, columns: number): string => {
   return `${/[\ud800-\udbff]$/.test(kept) ? kept.slice(0, -1) : kept}…`;
 };
 
+/** A measured number with four digits; nothing where it is not known. */
+export const few = (value: number | null): string => (value === null ? '' : Number(value.toPrecision(4)).toString());
+
 export const print = (line: string): void => printAsIs(withoutKnownSecrets(line));
 export const printJson = (value: unknown): void => printAsIs(jsonText(withoutSecrets(value), 2));
 /** A piece of a line that grows. */

@@ -1,11 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { readSettings } from '../../config.js';
+import { isOver } from '../../core/runs/run.js';
 import type { Engine } from '../../engine/engine.js';
 import { approversOf, REVIEWER } from '../careful-person.js';
 import type { CliServices } from '../cli-services.js';
 import { agentsOf, engineSettings } from '../commands/server/server-process.js';
+import { inTemporaryFolder } from '../temporary-folder.js';
 import { type BenchReport, type Measured, reportOf, type Span } from './report.js';
 
 export interface BenchOptions {
@@ -21,13 +20,10 @@ export interface BenchOptions {
   readonly databaseUrl: string | null;
 }
 
-const OVER = ['completed', 'failed', 'cancelled'];
 const LOOK_MS = 1000;
 const LONGEST_RUN_MS = 60_000;
 const GRACE_MS = 1000;
 const PAGE = 200;
-/** As shells say it of SIGINT. */
-const INTERRUPTED = 130;
 
 /** Executes runs of an agent of the configuration, and says what they took. One run before them is not measured. */
 export async function bench(
@@ -36,11 +32,7 @@ export async function bench(
   tell: (done: number, of: number) => void,
 ): Promise<BenchReport> {
   const { agent, runs, concurrency, seconds, databaseUrl } = options;
-  const dataDir = mkdtempSync(join(tmpdir(), 'holdfast-bench-'));
-  const remove = (): void => rmSync(dataDir, { recursive: true, force: true });
-  // A process that is interrupted leaves nothing behind.
-  process.once('exit', remove).once('SIGINT', () => process.exit(INTERRUPTED));
-  try {
+  return inTemporaryFolder('holdfast-bench-', async (dataDir) => {
     const settings = { ...readSettings(), databaseUrl, dataDir, workerId: `bench-${process.pid}`, concurrency };
     const { config } = await agentsOf(settings, services);
     const { createEngine } = await import('../../engine/create-engine.js');
@@ -74,9 +66,7 @@ export async function bench(
     const grownBytes = (await bytesIn({ databaseUrl, dataDir })) - before;
     const database = databaseUrl === null ? 'embedded' : 'postgres';
     return reportOf({ agent, database, concurrency, tookMs, grownBytes }, measured);
-  } finally {
-    remove();
-  }
+  });
 }
 
 /** Executes one run, and approves what it asks. */
@@ -92,7 +82,7 @@ async function measure(engine: Engine, { agent, input }: BenchOptions): Promise<
 async function rested(engine: Engine, id: string, until: number): Promise<string> {
   for (;;) {
     const { status } = await engine.getRun(id, REVIEWER, { waitMs: LOOK_MS });
-    if (OVER.includes(status)) return status;
+    if (isOver(status)) return status;
     const { items } = await engine.listInterruptions({ status: 'pending', runId: id, limit: 100 }, REVIEWER);
     const asked = items.filter(({ kind }) => kind === 'approval');
     for (const item of asked)

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { HoldfastError } from '../../core/errors/errors.js';
+import { inTemporaryFolder } from '../temporary-folder.js';
 import { countsOf, type Judged, judgeLife, type Lived } from './judge-life.js';
 import { type Life, lifeEnd, momentsIn } from './life.js';
 
@@ -43,8 +43,6 @@ interface Planned {
 const WHEN = ['before', 'sent', 'after'] as const;
 const STDERR_CHARS = 4000;
 const STARTS_WITHIN_MS = 60_000;
-/** As shells say it of SIGINT. */
-const INTERRUPTED = 130;
 
 /**
  * Executes a run of an agent in processes of their own, on databases of their own: once to its end, then once for each moment, at which
@@ -55,12 +53,7 @@ export async function crashTest(
   program: readonly string[],
   tell: (done: number, of: number, tried: Tried | null) => void,
 ): Promise<CrashTestReport> {
-  const dir = mkdtempSync(join(tmpdir(), 'holdfast-crashtest-'));
-  const remove = (): void => rmSync(dir, { recursive: true, force: true });
-  // A process that is interrupted leaves nothing behind.
-  const end = (): void => process.exit(INTERRUPTED);
-  process.once('exit', remove).once('SIGINT', end).once('SIGTERM', end);
-  try {
+  return inTemporaryFolder('holdfast-crashtest-', async (dir) => {
     const lab = new Lab(dir, options, program);
     await lab.prepare();
     const first = await lab.live('whole', null);
@@ -79,10 +72,7 @@ export async function crashTest(
       ...{ agent: options.agent, end: code === null ? status : `${status} (${code})`, tried },
       ...{ bodies: countsOf(first.lived.moments).size, statements: lab.statementsOf('whole').length },
     };
-  } finally {
-    process.off('exit', remove).off('SIGINT', end).off('SIGTERM', end);
-    remove();
-  }
+  });
 }
 
 const cannotRun = (agent: string, why: string): HoldfastError =>

@@ -5,6 +5,7 @@ import { HoldfastError } from '../../core/errors/errors.js';
 import type { InterruptionView } from '../../core/interruptions/interruption.js';
 import { jsonValue, toJson } from '../../core/json.js';
 import { type BodyMoment, hearBodies } from '../../core/ops/body-moments.js';
+import { isOver } from '../../core/runs/run.js';
 import type { Engine } from '../../engine/engine.js';
 import { isDurable, watchStatements } from '../../storage/database/statement-watch.js';
 import { approversOf, REVIEWER } from '../careful-person.js';
@@ -52,7 +53,6 @@ export const moment = z.object({
   output: jsonValue.optional(),
 });
 
-const OVER = ['completed', 'failed', 'cancelled'];
 const LOOK_MS = 20;
 /** A run that waits for nothing that this test can give rests after so long. */
 const RESTS_AFTER_MS = 1000;
@@ -122,7 +122,7 @@ async function drive(engine: Engine, id: string, { timeoutMs, momentsFile }: Lif
   let restsSince: number | null = null;
   for (;;) {
     const { status } = await engine.getRun(id, REVIEWER, { waitMs: LOOK_MS });
-    if (OVER.includes(status)) return [...asked];
+    if (isOver(status)) return [...asked];
     if (Date.now() > until) {
       const detail = `The run ${id} is still ${status} after ${timeoutMs / 1000} seconds.`;
       throw new HoldfastError('invalid_request', detail, { hint: 'Give it more time with --timeout.' });

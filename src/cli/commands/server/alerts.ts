@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { AlertView } from '../../../core/quality/alert.js';
 import { connect } from '../../connect.js';
 import { json, jsonOption, message, messageOption, misuse } from '../../options.js';
-import { print, printJson, printTable } from '../../print.js';
+import { few, print, printJson, printTable } from '../../print.js';
 
 const options = z.object({ json, message, silence: z.string().optional(), minutes: z.coerce.number().default(60) });
 
@@ -28,8 +28,6 @@ export const alertsCommand = (): Command =>
     });
 
 const COLUMNS = ['ALERT', 'STATE', 'SINCE', 'MEASURE', 'VALUE', 'COMPARED', 'BOUND', 'SILENCED UNTIL'] as const;
-
-const few = (value: number | null): string => (value === null ? '' : Number(value.toPrecision(4)).toString());
 
 const cells = ({ name, state, since, measure, type, value, compared, above, below, silence }: AlertView) => [
   ...[name, state, since ?? '', `${measure} (${type})`, few(value), few(compared)],

@@ -4,32 +4,30 @@ import type { Comparison } from '../../../core/quality/comparison.js';
 import { TASK_GROUPINGS, taskGrouping } from '../../../core/quality/task-grouping.js';
 import type { Measured, TaskGroup } from '../../../core/quality/task-groups.js';
 import type { PassRate } from '../../../core/tasks/pass-rate.js';
-import { DIFFICULTIES } from '../../../core/tasks/task-definition.js';
 import { connect } from '../../connect.js';
-import { json, jsonOption, timeOption } from '../../options.js';
-import { plain, print, printJson, printNote, printTable } from '../../print.js';
+import { json, jsonOption } from '../../options.js';
+import { few, plain, print, printJson, printNote, printTable } from '../../print.js';
+import { taskFilters, withTaskFilters } from './task-filters.js';
 
 const text = z.string().optional();
 const options = z.object({
   json,
   by: taskGrouping,
   compare: z.array(z.string()).length(2).optional(),
-  ...{ batch: text, agent: text, name: text, category: text, difficulty: text, dataset: text, from: text, to: text },
+  ...taskFilters,
+  ...{ batch: text, agent: text, name: text },
 });
 
 export const qualityCommand = (): Command =>
-  new Command('quality')
-    .description('Print how groups of tasks did, or compare two of them.')
-    .addOption(new Option('--by <what>', 'by what tasks are grouped').choices(TASK_GROUPINGS).default('category'))
-    .option('--compare <names...>', 'names of two groups: tests whether the second did otherwise')
-    .option('--batch <key>', 'only tasks of this batch')
-    .option('--agent <agent>', 'only tasks of this agent')
-    .option('--name <name>', 'only tasks of this name')
-    .option('--category <category>', 'only tasks of this category')
-    .addOption(new Option('--difficulty <difficulty>', 'only tasks of this difficulty').choices(DIFFICULTIES))
-    .option('--dataset <name@version>', 'only tasks of this dataset')
-    .addOption(new Option('--from <time>', 'only tasks submitted at this time or later').argParser(timeOption))
-    .addOption(new Option('--to <time>', 'only tasks submitted before this time').argParser(timeOption))
+  withTaskFilters(
+    new Command('quality')
+      .description('Print how groups of tasks did, or compare two of them.')
+      .addOption(new Option('--by <what>', 'by what tasks are grouped').choices(TASK_GROUPINGS).default('category'))
+      .option('--compare <names...>', 'names of two groups: tests whether the second did otherwise')
+      .option('--batch <key>', 'only tasks of this batch')
+      .option('--agent <agent>', 'only tasks of this agent')
+      .option('--name <name>', 'only tasks of this name'),
+  )
     .addOption(jsonOption())
     .action(async (raw: unknown) => {
       const { json: asJson, compare, ...asked } = options.parse(raw);
@@ -49,7 +47,6 @@ export const qualityCommand = (): Command =>
       printComparisons(drift.measures);
     });
 
-const few = (value: number | null): string => (value === null ? '' : Number(value.toPrecision(4)).toString());
 const mean = (measured: Measured): string => few(measured.mean);
 const percent = (share: number): string => `${(100 * share).toFixed(1)}%`;
 const rateText = (rate: PassRate): string =>

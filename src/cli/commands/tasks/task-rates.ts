@@ -2,28 +2,26 @@ import { Command, Option } from 'commander';
 import { z } from 'zod';
 import type { PassRates } from '../../../core/quality/pass-rates.js';
 import { TASK_GROUPINGS, taskGrouping } from '../../../core/quality/task-grouping.js';
-import { DIFFICULTIES } from '../../../core/tasks/task-definition.js';
 import { connect } from '../../connect.js';
-import { json, jsonOption, timeOption } from '../../options.js';
+import { json, jsonOption } from '../../options.js';
 import { printJson, printNote, printTable } from '../../print.js';
+import { taskFilters, withTaskFilters } from './task-filters.js';
 
 const text = z.string().optional();
 const options = z.object({
   json,
-  ...{ agent: text, name: text, category: text, difficulty: text, dataset: text, from: text, to: text, k: text },
+  ...taskFilters,
+  ...{ agent: text, name: text, k: text },
   by: taskGrouping.optional(),
 });
 
 export const taskRatesCommand = (): Command =>
-  new Command('rates')
-    .description('Print how often each agent passes tasks, as pass@k.')
-    .option('--agent <agent>', 'only attempts of this agent')
-    .option('--name <name>', 'only attempts at this task')
-    .option('--category <category>', 'only tasks of this category')
-    .addOption(new Option('--difficulty <difficulty>', 'only tasks of this difficulty').choices(DIFFICULTIES))
-    .option('--dataset <name@version>', 'only tasks of this dataset')
-    .addOption(new Option('--from <time>', 'only tasks submitted at this time or later').argParser(timeOption))
-    .addOption(new Option('--to <time>', 'only tasks submitted before this time').argParser(timeOption))
+  withTaskFilters(
+    new Command('rates')
+      .description('Print how often each agent passes tasks, as pass@k.')
+      .option('--agent <agent>', 'only attempts of this agent')
+      .option('--name <name>', 'only attempts at this task'),
+  )
     .addOption(new Option('--by <what>', 'rates each agent within each group').choices(TASK_GROUPINGS))
     .option('--k <numbers>', 'numbers of attempts with commas; without it 1,5,10')
     .addOption(jsonOption())
