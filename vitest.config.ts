@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { LONG_FILES } from './test/harness/long-files.js';
 import { LongestFirst } from './test/harness/longest-first.js';
 
 /** Tests of pure functions: no database, process, network or disk. */
@@ -25,15 +26,25 @@ const rest = (): string => {
   return process.env['HOLDFAST_TEST_POSTGRES_URL'] === undefined ? 'integration' : 'postgres';
 };
 
+/** `quick`: all but the long files, as `npm test`; `long`: these alone; unset: every file, also by its name. */
+const ONLY = process.env['HOLDFAST_TEST_ONLY'];
+
+const unit = { extends: true as const, test: { name: 'unit', include: UNIT } };
+const others = {
+  extends: true as const,
+  test: {
+    name: rest(),
+    include: ONLY === 'long' ? [...LONG_FILES] : ['test/**/*.test.ts'],
+    exclude: ONLY === 'quick' ? [...UNIT, ...LONG_FILES] : UNIT,
+  },
+};
+
 export default defineConfig({
   test: {
     globalSetup: ['test/harness/global-setup.ts'],
     maxWorkers: 2,
     sequence: { sequencer: LongestFirst },
-    projects: [
-      { extends: true, test: { name: 'unit', include: UNIT } },
-      { extends: true, test: { name: rest(), include: ['test/**/*.test.ts'], exclude: UNIT } },
-    ],
+    projects: ONLY === 'long' ? [others] : [unit, others],
     testTimeout: 90_000,
     hookTimeout: 120_000,
     // A busy machine is no reason to fail: what is waited for comes, or never does.
