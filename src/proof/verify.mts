@@ -567,7 +567,7 @@ function judge(value: Json, { keys: trusted, notes }: Given, other: OtherCheckpo
   if (folded > 0) proven.push(`the state was made again up to event ${folded}`);
   const notProven = [
     'that what was logged is true',
-    'that nobody was shown another log, unless you compare checkpoints with others',
+    'that no one was shown another log, unless you compare checkpoints with others',
   ];
   if (!complete) notProven.unshift('how the run went on');
   if (why !== null) notProven.unshift(`what the state was after event ${folded}: ${why}`);

@@ -2,7 +2,7 @@ import { type Context, createContext, Script } from 'node:vm';
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import type { ExportRequest } from '../../src/core/exports/export.js';
 import type { ExportedRun } from '../../src/core/exports/export-row.js';
-import { cleanInParts, type Redaction, redactFamily, redactorOf } from '../../src/core/exports/redaction.js';
+import { cleanInPieces, type Redaction, redactFamily, redactorOf } from '../../src/core/exports/redaction.js';
 import type { JsonValue } from '../../src/core/json.js';
 import { Allowance } from '../../src/core/limits/allowance.js';
 import { withoutKnownSecrets } from '../../src/models/secrets/known-secrets.js';
@@ -37,7 +37,7 @@ export async function redactThen<T>(
 
 function* redactedOf(run: ExportedRun, clean: (value: JsonValue) => JsonValue): Generator<void, ExportedRun> {
   const family = yield* redactFamily(run.family, clean);
-  return { ...run, family, trajectory: yield* cleanInParts(run.trajectory, clean) };
+  return { ...run, family, trajectory: yield* cleanInPieces(run.trajectory, clean) };
 }
 
 /** Does work in slices, which may take so long together. */

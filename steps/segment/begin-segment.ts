@@ -176,8 +176,8 @@ export interface BeginRows {
 }
 
 /**
- * Compares what a segment begins with (what its run was started with, and what was decided) with the log. Gives the error by which
- * the run fails where they differ, before anything of it executes; null: they are the same.
+ * Compares what a segment begins with (what its run was started with, and what was decided) with the log. Where they differ, gives
+ * the error that fails the run before anything of it executes; null: they are the same.
  */
 export async function compareBegin(
   { knex }: Pick<StepContext, 'knex'>,
@@ -232,7 +232,7 @@ async function changedCall(
 
 /**
  * Compares the counters that keep the limits of a run with the state after the last event of its log, when a segment begins for
- * the first time. `recorded`: what the log has of the segment by then. Gives the error by which the run fails; null: they are the same.
+ * the first time. `recorded`: what the log has of the segment by then. Gives the error that fails the run; null: they are the same.
  */
 export async function compareCounts(
   { knex }: Pick<StepContext, 'knex'>,

@@ -205,7 +205,7 @@ export class ReplaySource extends RecordedSource {
 }
 
 /**
- * Calls that were begun and have no end, of which it can be told that they wait: ends are logged in the order of the calls, so that one
+ * Calls that were begun and have no end, and surely wait: ends are logged in the order of the calls, so that one
  * before another that has ended, or of a run that is over, is at work no more.
  */
 function waitingIn({ events, calls }: RecordedSegment, isOver: boolean): ReadonlyMap<string, StartedChild | null> {

@@ -109,7 +109,7 @@ export function endOfRun(
 
 /**
  * Whether a tool of a plain SDK program threw. That ends the loop of the agent that called it, as in the SDK: of the run, or of an
- * agent behind a tool, of which the caller then reads so.
+ * agent behind a tool, whose caller then reads so.
  */
 export const isRaised = (result: ToolResult | AgentToolResult): result is Raised =>
   result.type === 'settled' && result.outcome.type === 'error' && result.outcome.code === 'tool_raised';

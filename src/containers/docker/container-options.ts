@@ -55,7 +55,7 @@ export const rootImageOf = (name: EnvironmentName): string => `${environmentName
 export const imageOf = (identity: EnvironmentIdentity): string =>
   identity.source === null || identity.spec.security.readOnlyRoot ? identity.spec.image : rootImageOf(identity);
 
-export interface ContainerParts {
+export interface ContainerContext {
   /** With the bound of its root, which few engines can enforce. */
   readonly boundDisk: boolean;
   /** The filter of system calls, as the engine takes one; null: its own. */
@@ -69,11 +69,11 @@ export interface ContainerParts {
 }
 
 /** A container as the engine is asked for it. */
-export function containerOptions(identity: EnvironmentIdentity, parts: ContainerParts): ContainerCreateOptions {
+export function containerOptions(identity: EnvironmentIdentity, context: ContainerContext): ContainerCreateOptions {
   const { spec } = identity;
   const name = environmentName(identity);
-  const asked = { HOME: spec.workdir, ...(parts.egress && egressVariables()), ...spec.env };
-  const given = { ...parts.variables, ...asked };
+  const asked = { HOME: spec.workdir, ...(context.egress && egressVariables()), ...spec.env };
+  const given = { ...context.variables, ...asked };
   const isJudged = identity.purpose === 'verification';
   const env = isJudged ? { ...asked, ...guardedVariables(given, spec) } : asked;
   const command = spec.command ?? WAITING;
@@ -89,14 +89,14 @@ export function containerOptions(identity: EnvironmentIdentity, parts: Container
     WorkingDir: spec.workdir,
     Labels: { ...spec.labels, ...labelsOf(identity) },
     StopTimeout: 2,
-    HostConfig: hostConfig(spec, name, parts),
+    HostConfig: hostConfig(spec, name, context),
   };
 }
 
 function hostConfig(
   spec: EnvironmentSpec,
   name: string,
-  { boundDisk, filter, ownSecrets, egress }: ContainerParts,
+  { boundDisk, filter, ownSecrets, egress }: ContainerContext,
 ): NonNullable<ContainerCreateOptions['HostConfig']> {
   const { limits, security } = spec;
   const volumes = volumesOf(name);

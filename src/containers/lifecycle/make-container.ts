@@ -1,6 +1,6 @@
 import { type EnvironmentIdentity, environmentName } from '../../core/containers/environment.js';
 import { HoldfastError } from '../../core/errors/errors.js';
-import { type ContainerParts, containerOptions, imageOf, labelsOf, volumesOf } from '../docker/container-options.js';
+import { type ContainerContext, containerOptions, imageOf, labelsOf, volumesOf } from '../docker/container-options.js';
 import {
   isAboutDisk,
   isAboutMount,
@@ -51,9 +51,9 @@ export async function createContainer(
 ): Promise<string | null> {
   const filter = identity.spec.security.seccompProfile ?? (await ourFilter(engine, signal));
   const variables = identity.purpose === 'verification' ? await variablesOf(engine, imageOf(identity), signal) : {};
-  let parts: ContainerParts = { boundDisk: true, filter, ownSecrets: true, egress, variables };
+  let context: ContainerContext = { boundDisk: true, filter, ownSecrets: true, egress, variables };
   for (;;) {
-    const asked = parts;
+    const asked = context;
     try {
       const made = await engine.ask('making the container', signal, (docker) =>
         docker.createContainer({ ...containerOptions(identity, asked), name }),
@@ -64,7 +64,7 @@ export async function createContainer(
       if (!(error instanceof EngineRefusal)) throw error;
       const less = without(asked, error, identity);
       if (less === null) throw failureOf(error, identity, egress);
-      parts = less;
+      context = less;
     }
   }
 }
@@ -86,11 +86,15 @@ async function variablesOf(
 }
 
 /** What is asked for next, less what the engine cannot do; null: nothing else. Whose secrets' directory is, is no one's bound. */
-function without(parts: ContainerParts, error: EngineRefusal, { spec }: EnvironmentIdentity): ContainerParts | null {
-  if (parts.ownSecrets && isAboutOwner(error)) return { ...parts, ownSecrets: false };
+function without(
+  context: ContainerContext,
+  error: EngineRefusal,
+  { spec }: EnvironmentIdentity,
+): ContainerContext | null {
+  if (context.ownSecrets && isAboutOwner(error)) return { ...context, ownSecrets: false };
   if (!spec.bestEffort) return null;
-  if (parts.boundDisk && isAboutDisk(error)) return { ...parts, boundDisk: false };
-  return parts.filter !== null && isAboutProfile(error) ? { ...parts, filter: null } : null;
+  if (context.boundDisk && isAboutDisk(error)) return { ...context, boundDisk: false };
+  return context.filter !== null && isAboutProfile(error) ? { ...context, filter: null } : null;
 }
 
 function failureOf(error: EngineRefusal, identity: EnvironmentIdentity, egress: Shared | null): HoldfastError {

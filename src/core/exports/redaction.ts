@@ -118,7 +118,7 @@ function withinJson(text: string, clean: Clean): string {
 }
 
 /** The same as `clean` of an object, an item of its lists at a time. */
-export function* cleanInParts(value: JsonValue, clean: Clean): Generator<void, JsonValue> {
+export function* cleanInPieces(value: JsonValue, clean: Clean): Generator<void, JsonValue> {
   if (!isObject(value)) return clean(value);
   const lists = new Map<number, JsonValue[]>();
   const members = Object.entries(value);

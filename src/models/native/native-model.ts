@@ -22,7 +22,7 @@ import { nativeFailure } from './native-failure.js';
 import type { NativePackages } from './native-packages.js';
 import { nativeRequest, ownItems } from './native-request.js';
 
-interface NativeModelParts {
+interface NativeModelOptions {
   readonly name: string;
   readonly api: 'anthropic' | 'google';
   readonly language: LanguageModel;
@@ -33,10 +33,10 @@ interface NativeModelParts {
 
 /** A model of Anthropic's or Google's own API. Throws as OllamaModel does, and a UserError for what the API cannot do. */
 export class NativeModel implements Model {
-  readonly #parts: NativeModelParts;
+  readonly #options: NativeModelOptions;
 
-  constructor(parts: NativeModelParts) {
-    this.#parts = parts;
+  constructor(options: NativeModelOptions) {
+    this.#options = options;
   }
 
   async getResponse(request: ModelRequest): Promise<ModelResponse> {
@@ -76,14 +76,14 @@ export class NativeModel implements Model {
   }
 
   #ask(request: ModelRequest, isStreamed: boolean) {
-    const { api, name, language, adapt, cache } = this.#parts;
+    const { api, name, language, adapt, cache } = this.#options;
     const answer = new NativeAnswer(language, api, isStreamed);
     return { answer, events: adapt(answer).getStreamedResponse(nativeRequest(api, name, request, cache)) };
   }
 
   /** The response without what the adapter puts beside it: its own names, and ids that count from zero in every answer. */
   #responseOf(answer: NativeAnswer, { response }: protocol.StreamEventResponseCompleted): ModelResponse {
-    const { name, api } = this.#parts;
+    const { name, api } = this.#options;
     if (answer.finish === null) throw broken();
     const { unified, raw = unified } = answer.finish;
     const output = ownItems(api, response.output, answer.texts);
@@ -110,7 +110,7 @@ export class NativeModel implements Model {
 
   #failure(error: unknown, { signal }: ModelRequest, started: boolean): unknown {
     if (signal?.aborted === true) return abortError(signal);
-    return nativeFailure(error, this.#parts.destination, this.#parts.name, started);
+    return nativeFailure(error, this.#options.destination, this.#options.name, started);
   }
 }
 

@@ -37,7 +37,7 @@ export interface Endpoint extends Destination {
 
 export const DEFAULT_TIMEOUT_MS = 300_000;
 
-interface EndpointParts {
+interface EndpointOptions {
   readonly title?: string;
   readonly baseURL: string;
   readonly api: Endpoint['api'];
@@ -66,7 +66,7 @@ export function endpointOf({
   timeoutMs,
   send = null,
   ...parts
-}: EndpointParts): Endpoint {
+}: EndpointOptions): Endpoint {
   const url = new URL(parts.baseURL);
   const user = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
   const credentials: Credential[] = [];

@@ -18,13 +18,13 @@ const nameOf = ({ provider, model }: AttemptTarget): string => `${provider}/${mo
 /** The items of an answer, marked where someone else could not read them. */
 export const markedItems = <T extends OutputItem>(target: AttemptTarget, output: readonly T[]): T[] =>
   output.map((item) =>
-    'id' in item || 'providerData' in item || PRIVATE.has(item.type) || hasOwnParts(item)
+    'id' in item || 'providerData' in item || PRIVATE.has(item.type) || hasOwnContent(item)
       ? { ...item, providerData: { ...item.providerData, [MARK]: nameOf(target) } }
       : item,
   );
 
 /** Gemini signs the last part of an answer in words, not the message. */
-const hasOwnParts = (item: object): boolean =>
+const hasOwnContent = (item: object): boolean =>
   'content' in item &&
   Array.isArray(item.content) &&
   item.content.some((part: unknown) => isRecord(part) && 'providerData' in part);

@@ -15,12 +15,12 @@ const thresholdsTold = (runId: string): string => `
   insert into holdfast.system_events (tenant, kind, key, run_id, data)
   select w.tenant, 'cost.threshold_reached', 'cost:' || h.id || ':' || h.limit_nano_usd || ':' || s.percent, ${runId},
          json_build_object('budget', h.id, 'scope', w.scope, 'name', w.name, 'day', h.day, 'percent', s.percent,
-           'currentUsd', ${usd('(h.nano_usd + case when v.room then v.amount else 0 end)')},
+           'currentUsd', ${usd('(h.nano_usd + case when v.fits then v.amount else 0 end)')},
            'thresholdUsd', ${usd('div(h.limit_nano_usd::numeric * s.percent, 100)')},
            'limitUsd', ${usd('h.limit_nano_usd')})::text
     from held h join wanted w on w.id = h.id, verdict v, (values ${TOLD_PERCENTS.map((percent) => `(${percent})`).join(', ')}) s(percent)
    where v.found and not v.had and case
-         when v.room then h.nano_usd::numeric * 100 < h.limit_nano_usd::numeric * s.percent
+         when v.fits then h.nano_usd::numeric * 100 < h.limit_nano_usd::numeric * s.percent
                       and (h.nano_usd::numeric + v.amount) * 100 >= h.limit_nano_usd::numeric * s.percent
          else s.percent = 100 and h.nano_usd::numeric + v.amount > h.limit_nano_usd end
   on conflict do nothing`;
@@ -107,17 +107,17 @@ export async function reserve(
          verdict as (
            select (select count(*) from held) = (select count(*) from wanted) as found,
                   exists (select from owner) as alive, exists (select from had) as had,
-                  not exists (select from held where nano_usd + ?::bigint > limit_nano_usd) as room, ?::bigint as amount),
+                  not exists (select from held where nano_usd + ?::bigint > limit_nano_usd) as fits, ?::bigint as amount),
          taken as (
            update holdfast.budgets b set nano_usd = b.nano_usd + ?::bigint
-             from held, verdict v where b.id = held.id and v.found and v.room and not v.had returning b.id),
+             from held, verdict v where b.id = held.id and v.found and v.fits and not v.had returning b.id),
          charged as (
            insert into holdfast.charges (${CHARGE_COLUMNS}, reserved_nano_usd, budgets)
            select ${CHARGE_COLUMNS}, nano_usd, (select json_agg(id)::text from wanted)
              from json_populate_recordset(null::holdfast.charges, ?::json), verdict v
-            where v.found and v.room and not v.had),
+            where v.found and v.fits and not v.had),
          told as (${thresholdsTold('?::text')})
-       select v.alive, v.found or v.had as found, case when v.room or v.had then null else
+       select v.alive, v.found or v.had as found, case when v.fits or v.had then null else
                 (select json_agg(json_build_object('id', id, 'base', base, 'day', day,
                           'nano_usd', nano_usd::text, 'limit_nano_usd', limit_nano_usd::text))
                    from held where nano_usd + ?::bigint > limit_nano_usd) end as full

@@ -90,11 +90,11 @@ export class SilentConnections {
     try {
       const states = await this.#states(silent);
       for (const client of silent) {
-        const { bytes, checks: looks } = this.#waiting.get(client) ?? { bytes: -1, checks: 0 };
+        const { bytes, checks } = this.#waiting.get(client) ?? { bytes: -1, checks: 0 };
         // It has heard something meanwhile.
         if (bytes !== streamOf(client).bytesRead) continue;
         const state = states?.get(client.processID ?? 0);
-        const isLost = states === null || (state === undefined ? looks >= UNKNOWN_CHECKS : state.startsWith('idle'));
+        const isLost = states === null || (state === undefined ? checks >= UNKNOWN_CHECKS : state.startsWith('idle'));
         if (isLost) streamOf(client).destroy(new Error('connection terminated: it gave no answer'));
       }
     } finally {

@@ -44,12 +44,12 @@ const PLACE = 's.workflow_uuid as id, s.priority, s.created_at';
 const FIRST_OF_KEY = `s.queue_partition_key as key, ${PLACE}, (${OURS}) is true as ours`;
 
 /**
- * Rows of a key that may be taken, in their order. `most` is no less than the room, and the only bound that the server knows when it
+ * Rows of a key that may be taken, in their order. `most` is no less than what is free, and the only bound that the server knows when it
  * plans for any values: without it, it expects many rows, and would rather plan again each time, which takes as long as the look.
  */
-const headsOf = (most: number, condition: string, room: string): string => `
+const headsOf = (most: number, condition: string, free: string): string => `
   (select h.* from (${firstOf(PLACE, `s.queue_partition_key = o.key and ${OURS} and ${condition}`, most)}) h
-    order by h.priority, h.created_at, h.id limit greatest(0, least(${room})))`;
+    order by h.priority, h.created_at, h.id limit greatest(0, least(${free})))`;
 
 /** Rows with the place in which they may be taken. */
 const placed = (rows: string): string => `
@@ -58,7 +58,7 @@ const placed = (rows: string): string => `
 
 /** Room under the limit `l` of an agent or a tenant, besides what is at work; null: as much as one likes. */
 const slotsUnderRate = (column: 'agent' | 'tenant'): string => `
-  l.concurrency - coalesce(b.busy, 0) as room,
+  l.concurrency - coalesce(b.busy, 0) as free,
   case when l.rate_runs is not null then l.rate_runs - (select count(*)::int from holdfast.dispatch_starts d
     where d.${column} = g.${column} and d.started_at > clock_timestamp() - l.rate_per_ms * interval '1 ms') end as starts,
   case when l.rate_runs is not null then (select d.started_at from holdfast.dispatch_starts d where d.${column} = g.${column}
@@ -66,7 +66,7 @@ const slotsUnderRate = (column: 'agent' | 'tenant'): string => `
 
 /** Room under the limit of an image or a model, where there is one. */
 const slotsOfLimit = (column: 'image' | 'model'): string => `
-  select l.name as ${column}, l.concurrency - coalesce(b.busy, 0) as room
+  select l.name as ${column}, l.concurrency - coalesce(b.busy, 0) as free
     from holdfast.dispatch_limits l
     left join (select ${column}, sum(n)::int as busy from work group by 1) b on b.${column} = l.name
    where l.kind = '${column}'`;
@@ -74,7 +74,7 @@ const slotsOfLimit = (column: 'image' | 'model'): string => `
 interface Limiting {
   /** Whether anything is taken. */
   readonly when: string;
-  /** `open`: the keys that have room, with their first row and with what their tenants have at work. */
+  /** `open`: the keys that have capacity free, with their first row and with what their tenants have at work. */
   readonly open: string;
   /** What of a key holds for all of its rows. */
   readonly ofKey: string;
@@ -98,9 +98,9 @@ const WITHOUT_LIMITS: Limiting = {
   nextInMs: 'null::float8',
 };
 
-/** Of what has no limit the room is null, which is not the least. */
-const ROOMS_OF_KEY = 'o.tenant_room, o.agent_room, o.image_room, o.model_room';
-const ROOMS = `$6, ${ROOMS_OF_KEY}`;
+/** What is free of what has no limit is null, which is not the least. */
+const FREE_OF_KEY = 'o.tenant_free, o.agent_free, o.image_free, o.model_free';
+const FREE = `$6, ${FREE_OF_KEY}`;
 const STARTS = 'o.tenant_starts, o.agent_starts';
 const BEGINS = `priority >= ${BAND_WIDTH}`;
 
@@ -121,15 +121,15 @@ images as (${slotsOfLimit('image')}),
 models as (${slotsOfLimit('model')}),
 open as (
   select * from (
-    select g.*, t.busy, coalesce(t.room, $6) as tenant_room, coalesce(a.room, $6) as agent_room,
+    select g.*, t.busy, coalesce(t.free, $6) as tenant_free, coalesce(a.free, $6) as agent_free,
            coalesce(t.starts, $6) as tenant_starts, coalesce(a.starts, $6) as agent_starts,
-           i.room as image_room, m.room as model_room
+           i.free as image_free, m.free as model_free
       from groups g join tenants t using (tenant) left join agents a using (agent)
       left join images i using (image) left join models m using (model)) o
-   where least(${ROOMS}) > 0 and (o.priority < ${BAND_WIDTH} or least(${STARTS}) > 0))`,
-  ofKey: `${OF_KEY}, ${ROOMS_OF_KEY}, ${STARTS}`,
-  heads: (most) => `${headsOf(most, `s.priority < ${BAND_WIDTH}`, ROOMS)}
-    union all ${headsOf(most, `s.${BEGINS}`, `${ROOMS}, ${STARTS}`)}`,
+   where least(${FREE}) > 0 and (o.priority < ${BAND_WIDTH} or least(${STARTS}) > 0))`,
+  ofKey: `${OF_KEY}, ${FREE_OF_KEY}, ${STARTS}`,
+  heads: (most) => `${headsOf(most, `s.priority < ${BAND_WIDTH}`, FREE)}
+    union all ${headsOf(most, `s.${BEGINS}`, `${FREE}, ${STARTS}`)}`,
   chosen: (rows) => `
   select * from (
     select *, ${BEGINS} as begins,
@@ -140,8 +140,8 @@ open as (
            count(*) filter (where ${BEGINS}) over (partition by tenant order by place) as begin_of_tenant,
            count(*) filter (where ${BEGINS}) over (partition by agent order by place) as begin_of_agent
       from (${rows}) p) c
-   where of_tenant <= tenant_room and of_agent <= agent_room
-     and (image_room is null or of_image <= image_room) and (model_room is null or of_model <= model_room)
+   where of_tenant <= tenant_free and of_agent <= agent_free
+     and (image_free is null or of_image <= image_free) and (model_free is null or of_model <= model_free)
      and (not begins or begin_of_tenant <= tenant_starts and begin_of_agent <= agent_starts)
    order by place limit $6`,
   after: `, begun as (
@@ -233,9 +233,9 @@ const statementsOf = (name: string, limiting: Limiting): readonly Statement[] =>
 const FREELY = statementsOf('holdfast_dequeue', WITHOUT_LIMITS);
 const LIMITED = statementsOf('holdfast_dequeue_limited', UNDER_LIMITS);
 
-function statementFor(statements: readonly Statement[], room: number): Statement {
-  const found = statements[MOST.findIndex((most) => room <= most)];
-  if (found === undefined) throw new Error(`a worker has room for ${MOST.at(-1)} segments at most`);
+function statementFor(statements: readonly Statement[], capacity: number): Statement {
+  const found = statements[MOST.findIndex((most) => capacity <= most)];
+  if (found === undefined) throw new Error(`a worker has capacity for ${MOST.at(-1)} segments at most`);
   return found;
 }
 
@@ -246,19 +246,9 @@ export function dequeueStatement(
   wanted: Dequeue,
   limits: Limits,
 ): Required<Pick<QueryConfig, 'name' | 'text'>> & { readonly values: (string | number | string[])[] } {
-  const {
-    queue,
-    executor,
-    version,
-    application,
-    owner,
-    capacity: room,
-    served,
-    after,
-    deferContainersMs: leavesContainersMs,
-  } = wanted;
-  const values = [queue, executor, version, application, owner, room, [...served], after, leavesContainersMs];
-  return { ...statementFor(limits === 'none' ? FREELY : LIMITED, room), values };
+  const { queue, executor, version, application, owner, capacity, served, after, deferContainersMs } = wanted;
+  const values = [queue, executor, version, application, owner, capacity, [...served], after, deferContainersMs];
+  return { ...statementFor(limits === 'none' ? FREELY : LIMITED, capacity), values };
 }
 
 /** One worker at a time counts what is at work and takes more. The number is of no other meaning. */

@@ -69,8 +69,8 @@ function absent(error: unknown): null {
 }
 
 /**
- * A public key of a log, and the note by which the key before handed over to it; null: it was the first. `revocation`: the note by
- * which it was revoked later.
+ * A public key of a log, and the note in which the key before handed over to it; null: it was the first. `revocation`: the note that
+ * revoked it later.
  */
 const line = z.object({
   key: z.string(),

@@ -123,8 +123,8 @@ const LONG = `octet_length(data) > ${SHORT_BYTES} and (seq <= ? or kind in ('run
 const SHORT_COLUMNS = `${COLUMNS.replace(' data,', ` case when ${LONG} then null else data end as data,`)}, ${LONG} as is_long`;
 
 /**
- * `isLong`: nothing of its payload was read. `digests`: the database says that its payload is what was committed to, and in the place of
- * what is large in it stands something empty, of which these are the digests.
+ * `isLong`: nothing of its payload was read. `digests`: the database says that its payload is what was committed to. Its large members
+ * are empty, and these are their digests.
  */
 export type WantedEvent = LoggedEvent & { readonly isLong: boolean; readonly digests?: Digests | null };
 export type Digests = { readonly [member: string]: string };

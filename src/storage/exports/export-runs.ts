@@ -19,7 +19,7 @@ const TASK = `case when strpos(r.metadata, '"taskId":') > 0 and strpos(r.metadat
 
 /**
  * Lists the runs of an export in the order in which they ended, and says how many they are. With `byTask` those of a task
- * follow each other; the task of which a run ended first is the first. An erasure at the same moment is before it, and leaves
+ * follow each other; the task whose run ended first is the first. An erasure at the same moment is before it, and leaves
  * no task to list, or after it, and finds what is listed: it waits for the lock of the table.
  */
 export async function listRunsOf(

@@ -30,7 +30,7 @@ export async function queueFacts(
         where s.workflow_uuid = :workflowId and s.queue_name = :queue and s.status = 'ENQUEUED'
           and s.queue_partition_key is not null),
      live as (
-       select w.containers, w.running < w.capacity as room, q.version is null or w.recording_version::text = q.version as ours
+       select w.containers, w.running < w.capacity as has_capacity, q.version is null or w.recording_version::text = q.version as ours
          from holdfast.workers w cross join q
         where w.role <> 'api' and w.stopped_at is null and w.stop_asked is null and w.leaving_at is null
           and w.heartbeat_at > now() - ${OLD}),
@@ -50,7 +50,7 @@ export async function queueFacts(
             (select count(*)::int from live) as workers,
             (select count(*)::int from live where ours) as "ofVersion",
             (select count(*)::int from live where ours and containers) as "withEngine",
-            (select count(*)::int from live where ours and room and (containers or not q.contained)) as "withCapacity",
+            (select count(*)::int from live where ours and has_capacity and (containers or not q.contained)) as "withCapacity",
             coalesce((select json_agg(json_build_object('kind', kind, 'name', name, 'concurrency', concurrency, 'busy', busy,
               'rateRuns', rate_runs, 'ratePerMs', rate_per_ms, 'begun', begun) order by kind) from counted), '[]') as limits
        from q`,

@@ -37,7 +37,7 @@ const HEADER_VALUE = /^[\t\x20-\x7e]*$/;
 const OWN_HEADERS =
   /^(host|connection|keep-alive|content-length|content-encoding|transfer-encoding|te|trailer|upgrade|expect|accept-encoding|idempotency-key|proxy-.*)$/;
 /**
- * Words of headers by which a server, a gateway or a framework takes another method, host, path, user or address of the caller than the
+ * Words of headers that give a server, a gateway or a framework another method, host, path, user or address of the caller than the
  * request has. Servers read "_" and other signs in a name as "-".
  */
 const REROUTING_WORDS: ReadonlySet<string> = new Set([

@@ -52,8 +52,8 @@ interface Splice {
 
 /**
  * Edits lines of files, and makes files, in the container. Needs `container:write:<path>` and, since it shows the window after the edit,
- * `container:read:<path>`. An edit happens once: after a crash its outcome is collected. One by which a file that parsed would not
- * parse any more is refused, where the program for it is there.
+ * `container:read:<path>`. An edit happens once: after a crash its outcome is collected. Where the program for
+ * it is there, an edit that would break the syntax of a file is refused.
  */
 export const editTools = (size: number): DeclaredTool[] => [
   defineTool({

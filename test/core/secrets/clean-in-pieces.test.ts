@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { cleanInParts, redaction, redactorOf } from '../../../src/core/exports/redaction.js';
+import { cleanInPieces, redaction, redactorOf } from '../../../src/core/exports/redaction.js';
 import { asJson, canonical } from '../../../src/core/json.js';
 import { Allowance } from '../../../src/core/limits/allowance.js';
 import { inOneGo } from '../../harness/in-one-go.js';
@@ -24,7 +24,7 @@ it('redacts a value in parts as in one go, also where a pattern or a name meets 
     fc.property(fc.constantFrom(...rules), value, (rule, made) => {
       const clean = cleaner(rule);
       const json = asJson(made);
-      expect(canonical(inOneGo(cleanInParts(json, clean)))).toBe(canonical(clean(json)));
+      expect(canonical(inOneGo(cleanInPieces(json, clean)))).toBe(canonical(clean(json)));
     }),
   );
 });
