@@ -67,6 +67,11 @@ export class CallNotes {
     this.#wrote.push(...(note.wrote ?? []));
   };
 
+  /** The body has ended, timed out or asked to wait: what it changes from here on is refused. */
+  end(): void {
+    this.#state?.end();
+  }
+
   /** The outcome with what was noted. A call that failed changes no state. */
   in(outcome: CallOutcome): CallOutcome {
     if (outcome.type === 'refused') return outcome;

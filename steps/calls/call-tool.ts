@@ -267,6 +267,7 @@ async function conclude(
   live: ToolContext,
 ): Promise<ToolResult> {
   const { spec, intent } = call;
+  notes.end();
   if (ended === 'halted') return halted(live.signal, true);
   if (ended === 'timeout') {
     const message = `${spec.name} did not end within ${spec.timeoutMs} ms.`;

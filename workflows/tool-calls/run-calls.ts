@@ -75,7 +75,7 @@ function startCall(
   const started: StartedCall = { authorized, startedKey, result: null };
   scope.results.set(authorized.callId, ended);
   scope.started.push(started);
-  ended.then(
+  const logged = ended.then(
     (result) => {
       started.result = result;
       if (endOfRun(scope, authorized, result) !== null) scope.siblings.abort(SIBLING_FAILED);
@@ -83,7 +83,18 @@ function startCall(
     },
     () => undefined,
   );
+  // A result that cannot be logged ends its run: the process and other runs go on.
+  logged.catch((error: unknown) => {
+    scope.siblings.abort(SIBLING_FAILED);
+    scope.stop = { type: 'failed', error: logFailure(error).view() };
+  });
   return ended;
+}
+
+function logFailure(error: unknown): HoldfastError {
+  if (error instanceof HoldfastError) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  return new HoldfastError('run_failed', message.slice(0, 4096).toWellFormed());
 }
 
 const refusalOf = (authorized: AuthorizedCall): ToolResult | null =>

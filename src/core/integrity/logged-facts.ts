@@ -1,7 +1,7 @@
 import { canonical, digestOf, sha256 } from '../json.js';
 import type { EventData, EventKind } from '../log/event.js';
 import type { RunState } from '../log/state.js';
-import { addUsage, NO_USAGE, type Usage } from '../runs/run.js';
+import { addUsage, isStranded, NO_USAGE, type Usage } from '../runs/run.js';
 
 /** What the log says of one call, as digests where it may be large. */
 export interface CallFact {
@@ -145,6 +145,8 @@ export class LoggedFacts {
   ): void {
     const own = seq > this.#copied;
     FACTS[kind]?.(this, data, { seq, at: own ? at : null, own, digests });
+    // Builds before this one counted nothing of a segment that could not go on.
+    if (kind === 'run.failed' && isStranded((data as EventData<'run.failed'>).error.message)) this.#startedAt = null;
     if (kind === 'run.forked') this.#copied = seq + (this.forked?.copied ?? 0);
     this.#time(kind, at, own);
   }

@@ -14,6 +14,14 @@ export type RunStatus = z.infer<typeof runStatus>;
 export const OVER: ReadonlySet<RunStatus> = new Set(['completed', 'failed', 'cancelled']);
 export const isOver = (status: RunStatus): boolean => OVER.has(status);
 
+/** The message of a run that ended because its segment could never go on. */
+export const strandedText = (segment: number, why: string): string =>
+  `Segment ${segment} cannot go on: ${why}`.slice(0, 4096).toWellFormed();
+
+const STRANDED = /^Segment \d+ cannot go on: /;
+
+export const isStranded = (message: string): boolean => STRANDED.test(message);
+
 export const errorView = z
   .object({ code: z.string(), message: z.string(), hint: z.string() })
   .meta({ id: 'RunError', description: 'Why a run failed: a code of docs/errors.md, what happened, and the way out.' });

@@ -58,6 +58,9 @@ function placed(
   return Object.fromEntries(made === undefined ? others : [...others, [name, made]]);
 }
 
+/** A sum ends here: JSON has no larger number, and a log with such a change must stay readable. */
+const LARGEST = Number.MAX_VALUE;
+
 const MAKE: {
   readonly [K in StateOp['op']]: (
     op: Extract<StateOp, { op: K }>,
@@ -71,7 +74,7 @@ const MAKE: {
   add:
     ({ by }) =>
     (old) =>
-      (typeof old === 'number' ? old : 0) + by,
+      Math.max(-LARGEST, Math.min(LARGEST, (typeof old === 'number' ? old : 0) + by)),
   append:
     ({ values }) =>
     (old) => [...(Array.isArray(old) ? old : []), ...values],
@@ -89,6 +92,32 @@ export const applyChange = ({ version, value }: AgentState, { changes }: StateCh
   version: version + 1,
   value: changes.reduce(applyOp, value),
 });
+
+const at = (value: JsonObject, names: readonly string[]): JsonValue | undefined =>
+  names.reduce<JsonValue | undefined>(memberOf, value);
+
+/** Says which sum of a change became too large; null: none. */
+function sumTooLarge(value: JsonObject, changes: readonly StateOp[]): string | null {
+  const found = changes.find(({ op, path }) => op === 'add' && Math.abs(Number(at(value, namesOf(path)))) === LARGEST);
+  return found === undefined ? null : `the sum at ${found.path} is larger than any number of JSON`;
+}
+
+/** Refuses what would put a sum or a list in the place of something else. Throws `state_invalid`. */
+function assertExtends(value: JsonObject, path: string, kind: 'a number' | 'a list'): void {
+  const names = namesOf(path);
+  const refuse = (there: readonly string[], expected: string): never => {
+    const what = `There is something else at ${pointerTo(there)} of the state; expected ${expected}, or nothing.`;
+    throw new HoldfastError('state_invalid', `${what} Use change to replace it.`);
+  };
+  for (let length = 1; length < names.length; length++) {
+    const above = names.slice(0, length);
+    const found = at(value, above);
+    if (found !== undefined && !isObject(found)) refuse(above, 'an object');
+  }
+  const found = at(value, names);
+  if (found !== undefined && (kind === 'a list' ? !Array.isArray(found) : typeof found !== 'number'))
+    refuse(names, kind);
+}
 
 /** The changes that make one value of another: of objects their members, of everything else the whole. */
 export function changesOf(before: JsonObject, after: JsonObject, at: readonly string[] = []): StateOp[] {
@@ -145,6 +174,7 @@ export class CallState {
   readonly #seen: AgentState;
   readonly #changes: StateOp[] = [];
   #value: JsonObject;
+  #isOver = false;
 
   constructor(seen: AgentState, problems: readonly StateProblem[]) {
     this.#seen = seen;
@@ -157,6 +187,11 @@ export class CallState {
     return this.#changes.length === 0 ? null : { seen: this.#seen.version, changes: [...this.#changes] };
   }
 
+  /** Takes no further change: those of a body that goes on after its call would be lost. */
+  end(): void {
+    this.#isOver = true;
+  }
+
   /** What the body of the tool gets. */
   get forTool(): ToolState {
     return {
@@ -164,12 +199,19 @@ export class CallState {
       get: () => this.#copy(),
       change: (edit) => {
         const draft = this.#copy();
-        edit(draft);
+        assertAtOnce(edit(draft));
         this.#make(changesOf(this.#value, stateValue(draft)));
       },
-      add: (path, by) => this.#make([{ op: 'add', path, by }]),
-      append: (path, ...items) =>
-        this.#make([{ op: 'append', path, values: toJson(items) as readonly JsonValue[] as JsonValue[] }]),
+      add: (path, by) => {
+        assertExtends(this.#value, path, 'a number');
+        if (!Number.isFinite(by))
+          throw new HoldfastError('state_invalid', `add takes a finite number for ${path}, and not ${String(by)}.`);
+        this.#make([{ op: 'add', path, by }]);
+      },
+      append: (path, ...items) => {
+        assertExtends(this.#value, path, 'a list');
+        this.#make([{ op: 'append', path, values: toJson(items) as readonly JsonValue[] as JsonValue[] }]);
+      },
     };
   }
 
@@ -179,8 +221,12 @@ export class CallState {
   }
 
   #make(changes: readonly StateOp[]): void {
+    if (this.#isOver)
+      throw new HoldfastError('state_invalid', 'The call has ended, and a change of the state counts no more.');
     if (changes.length === 0) return;
     const value = stateValue(changes.reduce(applyOp, this.#value));
+    const tooLarge = sumTooLarge(value, changes);
+    if (tooLarge !== null) throw new HoldfastError('state_invalid', `The state cannot be kept: ${tooLarge}.`);
     this.#assert(value);
     assertSize('What the call changes', toJson([...this.#changes, ...changes]));
     this.#value = value;
@@ -193,6 +239,16 @@ export class CallState {
       if (problem !== null) throw new HoldfastError('state_invalid', `The state does not fit its schema: ${problem}`);
     }
   }
+}
+
+/** A draft counts when its function returns: what an async one does later would be lost. Throws `state_invalid`. */
+function assertAtOnce(returned: unknown): void {
+  if (!(returned instanceof Promise)) return;
+  returned.catch(() => undefined);
+  throw new HoldfastError(
+    'state_invalid',
+    'change takes no async function: wait before it, and change the draft then.',
+  );
 }
 
 /** Stands for the state where there is none. */
@@ -242,6 +298,6 @@ export class LiveState {
     if (before.version === change.seen) return null;
     const { value } = this.#present;
     if (Buffer.byteLength(canonical(value)) > STATE_BYTES) return `it has more than ${STATE_BYTES} bytes`;
-    return this.#problemOf?.(value) ?? null;
+    return sumTooLarge(value, change.changes) ?? this.#problemOf?.(value) ?? null;
   }
 }

@@ -5,7 +5,7 @@ import { counted } from '../../../steps/exports/counted-work.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { canonical } from '../../core/json.js';
 import { isGivenUp } from '../../core/queue/worker.js';
-import { isOver, SEGMENT_WORKFLOW } from '../../core/runs/run.js';
+import { isOver, SEGMENT_WORKFLOW, strandedText } from '../../core/runs/run.js';
 import { type StrandedRun, strandedRuns } from '../../storage/dbos/strays.js';
 import { crashesOf, requeue, segmentsOfWorker } from '../../storage/dbos/takeover.js';
 import { workflowIdOf } from '../../storage/dbos/workflow-id.js';
@@ -55,8 +55,7 @@ export async function sweep(context: EngineContext, isStopping: () => boolean): 
 export async function endStranded(context: EngineContext, stranded: StrandedRun): Promise<void> {
   const { stepContext } = context;
   const { code, why } = await reasonOf(context, stranded);
-  const text = `Segment ${stranded.segment} cannot go on: ${why}`.slice(0, 4096).toWellFormed();
-  const error = new HoldfastError(code, text).view();
+  const error = new HoldfastError(code, strandedText(stranded.segment, why)).view();
   const taskId = await stepContext.knex.transaction(async (trx) => {
     const run = await lockFamily(trx, stranded.id);
     if (run === undefined || run.segment !== stranded.segment || isOver(run.status)) return null;
@@ -64,10 +63,13 @@ export async function endStranded(context: EngineContext, stranded: StrandedRun)
     // A log that someone has damaged does not keep the run, and those after it, from ending.
     if (await takesEvents(trx, run.id))
       await appendEvents(trx, run.id, [draft], { at: isoNow(stepContext), worker: null });
+    const began = run.segment_started_at?.getTime() ?? stepContext.now();
     const ended = await updateRun(trx, run.id, {
       status: 'failed',
       error: canonical(error),
       completed_at: new Date(stepContext.now()),
+      active_ms: String(Number(run.active_ms) + Math.max(0, stepContext.now() - began)),
+      segment_started_at: null,
     });
     await endFamily(stepContext, trx, ended);
     return ended.task_id;

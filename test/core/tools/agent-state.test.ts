@@ -61,6 +61,38 @@ describe('the state that a call changes', () => {
     expect(call.change).toBeNull();
   });
 
+  it('refuses a sum or a list in the place of something else, and what is no number', () => {
+    const call = callOn({ list: [{ lines: [] }], text: 'x', n: 1 });
+    const { add, append } = call.forTool;
+    for (const [wrong, why] of [
+      [() => add('/text', 1), 'something else at /text'],
+      [() => append('/n', 1), 'something else at /n'],
+      [() => append('/list/0/lines', 1), 'something else at /list '],
+      [() => add('/n', Number.NaN), 'a finite number'],
+      [() => add('/n', '5' as never), 'a finite number'],
+      [() => add('/n', Number.MAX_VALUE), 'larger than any number'],
+    ] as const)
+      expect(wrong, why).toThrow(
+        expect.objectContaining({ code: 'state_invalid', message: expect.stringContaining(why) }),
+      );
+    expect(call.forTool.get()).toEqual({ list: [{ lines: [] }], text: 'x', n: 1 });
+  });
+
+  it('refuses changes that would be lost: those of an async function, and those after the end of the call', async () => {
+    const call = callOn({ n: 1 });
+    const refused = (why: string) =>
+      expect.objectContaining({ code: 'state_invalid', message: expect.stringContaining(why) });
+    const late = async (draft: JsonObject): Promise<void> => {
+      await Promise.resolve();
+      Object.assign(draft, { n: 2 });
+    };
+    expect(() => call.forTool.change(late)).toThrow(refused('no async function'));
+    call.forTool.add('/n', 1);
+    call.end();
+    expect(() => call.forTool.add('/n', 1)).toThrow(refused('has ended'));
+    expect(call.change?.changes).toHaveLength(1);
+  });
+
   it('never reaches a prototype', () => {
     const call = callOn({});
     call.forTool.append('/__proto__/polluted', 1);
@@ -92,5 +124,15 @@ describe('the state in the fold of a log', () => {
     const { agentState: _own, ...rest } = begun;
     expect(stateHash(rest)).toBe(stateHash(without));
     expect(fold(begun, 'call.finished', finished(2)).agentState).toEqual({ version: 1, value: { n: 3 } });
+  });
+
+  it('has a hash also where two sums are too large together, which ends the run', () => {
+    const large = finished(1e308);
+    const begun = fold(EMPTY_STATE, 'run.created', { ...created, state: {} });
+    expect(stateHash(fold(fold(begun, 'call.finished', large), 'call.finished', large))).toMatch(/^sha256:/);
+    const live = new LiveState(() => null);
+    live.begin({});
+    expect(live.apply(large.outcome.state)).toBeNull();
+    expect(live.apply(large.outcome.state)).toBe('the sum at /n is larger than any number of JSON');
   });
 });

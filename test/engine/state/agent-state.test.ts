@@ -57,8 +57,16 @@ const clock = defineTool({
   execute: async (_input, { now, logicalTime }) => ({ at: now(), later: now(), seq: await logicalTime() }),
 });
 
+const grow = defineTool({
+  ...{ ...ok, name: 'grow', input: z.object({}) },
+  execute: (_input, { state }) => {
+    state.add('/size', 1e308);
+    return 'grown';
+  },
+});
+
 const told: string[] = [];
-const TOOLS = [put, note, spoil, pay, clock];
+const TOOLS = [put, note, spoil, pay, clock, grow];
 const shopper = (name: string, script: readonly Output[], more: { readonly state?: z.ZodType } = { state: cart }) =>
   defineAgent({
     agent: new Agent({
@@ -89,6 +97,9 @@ describeEachDatabase('the state of a run', (kind) => {
         [say('never')],
       ]),
       shopper('stateless', [[call('note', { text: 'x' }, 'n1')], [say('done')]], {}),
+      shopper('grower', [[call('grow', {}, 'g1'), call('grow', {}, 'g2')], [say('never')]], {
+        state: z.looseObject({}),
+      }),
       shopper('timer', [[call('clock', {}, 't1')], [say('done')]]),
     ],
   });
@@ -152,6 +163,10 @@ describeEachDatabase('the state of a run', (kind) => {
     const hoard = await runToRest(test.engine, 'hoarder');
     expect(hoard).toMatchObject({ status: 'failed', error: { code: 'state_invalid' } });
     expect(await test.engine.replayRun(hoard.id, {}, ADMIN)).toMatchObject({ differences: [] });
+    const grown = await runToRest(test.engine, 'grower');
+    expect(grown).toMatchObject({ status: 'failed', error: { code: 'state_invalid' } });
+    expect(grown.error?.message).toContain('/size is larger than any number');
+    expect(await test.engine.verifyRun(grown.id, ADMIN)).toMatchObject({ ok: true });
     const without = await runToRest(test.engine, 'stateless');
     expect((await dataOf(test.engine, without.id, 'call.finished'))[0]).toMatchObject({
       outcome: { type: 'error', code: 'state_missing' },
