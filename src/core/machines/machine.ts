@@ -90,7 +90,7 @@ class Clock {
     this.#next = 0;
   }
 
-  now(fail: (why: string) => HoldfastError): number {
+  now(fail: Fail): number {
     const known = this.times[this.#next];
     if (known === undefined && this.#live === null) throw fail('it reads the clock more often than it did');
     if (this.#next >= TIMES) throw fail(`it reads the clock more than ${TIMES} times in one turn`);
@@ -116,25 +116,34 @@ export function takeMachineTurn(
   const first = walk(machine, from, events, { told, logicalTime });
   const again = new Clock(told.times, null);
   const second = walk(machine, from, events, { told: again, logicalTime });
-  if (canonical(first) !== canonical(second))
-    throw failed(
-      machine,
-      'its transition gave something else for the same state and event. Use only what it is given.',
-    );
-  const { state, calls, output } = first;
-  const turn = { state, clock: { times: told.times, logicalTime } };
-  if (output !== undefined && calls.length > 0)
-    throw failed(machine, `in the state ${state.name} it gives an output and makes calls: ${idsOf(calls)}`);
-  if (output !== undefined) return { ...turn, next: { type: 'output', output } };
-  if (calls.length === 0)
-    throw failed(machine, `in the state ${state.name} it waits for nothing: it makes no call and gives no output`);
+  for (const [index, step] of first.entries())
+    if (canonical(step.made) !== canonical(second[index]?.made ?? null))
+      throw step.fail('its transition gave something else the second time. Use only what it is given');
+  const calls = first.flatMap(({ made }) => made.calls);
+  const { made, fail } = first.at(-1) as Walked;
+  const turn = { state: made.state, clock: { times: told.times, logicalTime } };
+  if (made.output !== undefined && calls.length > 0) throw fail(`it gives an output and makes calls: ${idsOf(calls)}`);
+  if (made.output !== undefined) return { ...turn, next: { type: 'output', output: made.output } };
+  if (calls.length === 0) throw fail('it waits for nothing: it makes no call and gives no output');
   return { ...turn, next: { type: 'calls', calls } };
 }
 
+type Fail = (why: string, cause?: unknown) => HoldfastError;
+
+interface CheckedCall {
+  readonly id: string;
+  readonly tool: string;
+  readonly arguments: JsonObject;
+}
+
+/** What one transition made, and how it is named where that does not fit. */
 interface Walked {
-  readonly state: MachineState;
-  readonly calls: readonly { id: string; tool: string; arguments: JsonObject }[];
-  readonly output?: JsonValue;
+  readonly made: {
+    readonly state: MachineState;
+    readonly calls: readonly CheckedCall[];
+    readonly output?: JsonValue;
+  };
+  readonly fail: Fail;
 }
 
 function walk(
@@ -142,52 +151,53 @@ function walk(
   from: MachineState,
   events: readonly MachineEvent[],
   time: { readonly told: Clock; readonly logicalTime: number },
-): Walked {
+): readonly Walked[] {
   time.told.begin();
-  let state = stateOf(machine, from);
-  const calls: { id: string; tool: string; arguments: JsonObject }[] = [];
-  let output: JsonValue | undefined;
+  const walked: Walked[] = [];
+  let state = from;
   for (const event of events) {
-    if (output !== undefined) break;
-    const step = stepOf(machine, state, event, time);
-    state = nextState(machine, state, step.state);
-    for (const call of step.calls) calls.push(checkedCall(machine, call, calls));
-    output = step.output;
+    const { name } = state;
+    const fail: Fail = (why, cause) =>
+      machineFailed(machine.name, `in the state ${name}, on ${nameOf(event)}: ${why}`, cause);
+    const before = walked.flatMap(({ made }) => made.calls);
+    const made = stepOf(machine, stateOf(machine, state, fail), event, { ...time, before, fail });
+    walked.push({ made, fail });
+    state = made.state;
+    if (made.output !== undefined) break;
   }
-  return { state, calls, ...(output === undefined ? {} : { output }) };
+  return walked;
 }
 
-function stepOf(
-  machine: Machine,
-  state: MachineState,
-  event: MachineEvent,
-  { told, logicalTime }: { readonly told: Clock; readonly logicalTime: number },
-): { readonly state: MachineState; readonly calls: readonly MachineCall[]; readonly output: JsonValue | undefined } {
-  const fail = (why: string, cause?: unknown): HoldfastError =>
-    failed(machine, `in the state ${state.name}, on ${nameOf(event)}: ${why}`, cause);
-  const context: MachineContext = { now: () => told.now(fail), logicalTime };
-  let given: unknown;
+interface At {
+  readonly told: Clock;
+  readonly logicalTime: number;
+  /** The calls of the transitions before this one. */
+  readonly before: readonly CheckedCall[];
+  readonly fail: Fail;
+}
+
+function stepOf(machine: Machine, state: MachineState, event: MachineEvent, at: At): Walked['made'] {
+  const { fail } = at;
+  const context: MachineContext = { now: () => at.told.now(fail), logicalTime: at.logicalTime };
   try {
-    given = machine.transition(structuredClone(state), structuredClone(event), context);
+    return checkedStep(machine, state, machine.transition(structuredClone(state), structuredClone(event), context), at);
   } catch (cause) {
-    if (cause instanceof HoldfastError) throw cause;
+    if (cause instanceof HoldfastError && cause.code === 'machine_failed') throw cause;
     throw fail(cause instanceof Error ? cause.message : String(cause), cause);
   }
+}
+
+function checkedStep(machine: Machine, state: MachineState, given: unknown, { before, fail }: At): Walked['made'] {
   if (typeof given === 'object' && given !== null && 'then' in given)
     throw fail('its transition gives a promise; what takes time is a call of a tool');
   if (!isStep(given)) throw fail('its transition gives no { state: { name, data }, calls?, output? }');
-  const { calls = [], output } = given;
-  if (output !== undefined) assertOutput(machine, toJson(output), fail);
-  return {
-    state: { name: given.state.name, data: toJson(given.state.data) },
-    calls,
-    output: output === undefined ? undefined : toJson(output),
-  };
-}
-
-function assertOutput(machine: Machine, output: JsonValue, fail: (why: string) => HoldfastError): void {
-  const problem = machine.outputProblem(output);
+  const output = given.output === undefined ? undefined : toJson(given.output);
+  const problem = output === undefined ? null : machine.outputProblem(output);
   if (problem !== null) throw fail(`its output does not fit: ${problem}`);
+  const next = nextState(machine, state, { name: given.state.name, data: toJson(given.state.data) }, fail);
+  const calls: CheckedCall[] = [];
+  for (const call of given.calls ?? []) calls.push(checkedCall(machine, call, [...before, ...calls], fail));
+  return { state: next, calls, ...(output === undefined ? {} : { output }) };
 }
 
 const isStep = (given: unknown): given is MachineStep => {
@@ -199,52 +209,45 @@ const isStep = (given: unknown): given is MachineStep => {
 
 const nameOf = (event: MachineEvent): string => (event.type === 'input' ? 'its input' : `${event.type} of ${event.id}`);
 
-function nextState(machine: Machine, from: MachineState, to: MachineState): MachineState {
-  const next = stateOf(machine, to);
+function nextState(machine: Machine, from: MachineState, to: MachineState, fail: Fail): MachineState {
+  const next = stateOf(machine, to, fail);
   const allowed = machine.states.get(from.name)?.to ?? null;
   if (to.name === from.name || allowed === null || allowed.has(to.name)) return next;
-  throw failed(machine, `it goes from ${from.name} to ${to.name}, which is not among its \`to\`: ${listOf(allowed)}`);
+  throw fail(`it goes from ${from.name} to ${to.name}, which is not among its \`to\`: ${listOf(allowed)}`);
 }
 
-function stateOf(machine: Machine, { name, data }: MachineState): MachineState {
-  const rule = machine.states.get(name);
+function stateOf({ states }: Machine, { name, data }: MachineState, fail: Fail): MachineState {
+  const rule = states.get(name);
   if (rule === undefined)
-    throw failed(
-      machine,
-      `it comes to the state ${name}, which it does not have; it has ${listOf(machine.states.keys())}`,
-    );
+    throw fail(`it comes to the state ${name}, which it does not have; it has ${listOf(states.keys())}`);
   let read: JsonValue;
   try {
     read = rule.read(data);
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
-    throw failed(machine, `its data do not fit the state ${name}: ${why}`, cause);
+    throw fail(`its data do not fit the state ${name}: ${why}`, cause);
   }
   const bytes = Buffer.byteLength(canonical(read));
   if (bytes > MACHINE_STATE_BYTES)
-    throw failed(machine, `the data of its state ${name} are ${bytes} bytes; the limit is ${MACHINE_STATE_BYTES}`);
+    throw fail(`the data of its state ${name} are ${bytes} bytes; the limit is ${MACHINE_STATE_BYTES}`);
   return { name, data: read };
 }
 
-function checkedCall(machine: Machine, call: MachineCall, before: readonly { readonly id: string }[]) {
+function checkedCall({ tools }: Machine, call: MachineCall, before: readonly CheckedCall[], fail: Fail): CheckedCall {
   const { tool, id = tool } = call;
-  if (!machine.tools.has(tool))
-    throw failed(machine, `it calls ${String(tool)}, which is not among its tools: ${listOf(machine.tools)}`);
-  if (typeof id !== 'string' || id === '' || id.length > 128)
-    throw failed(machine, `it calls ${tool} with an id that is no name`);
-  if (before.some((other) => other.id === id))
-    throw failed(machine, `it makes two calls ${id} at once; give each an \`id\``);
-  if (before.length >= MACHINE_CALLS) throw failed(machine, `it makes more than ${MACHINE_CALLS} calls at once`);
+  if (!tools.has(tool)) throw fail(`it calls ${String(tool)}, which is not among its tools: ${listOf(tools)}`);
+  if (typeof id !== 'string' || id === '' || id.length > 128 || !id.isWellFormed())
+    throw fail(`it calls ${tool} with an id that is no name`);
+  if (before.some((other) => other.id === id)) throw fail(`it makes two calls ${id} at once; give each an \`id\``);
+  if (before.length >= MACHINE_CALLS) throw fail(`it makes more than ${MACHINE_CALLS} calls at once`);
   const given = toJson(call.arguments ?? {});
   if (typeof given !== 'object' || given === null || Array.isArray(given))
-    throw failed(machine, `it calls ${tool} with arguments that are no object`);
+    throw fail(`it calls ${tool} with arguments that are no object`);
   return { id, tool, arguments: given as JsonObject };
 }
 
 const idsOf = (calls: readonly { readonly id: string }[]): string => calls.map(({ id }) => id).join(', ');
 const listOf = (names: Iterable<string>): string => [...names].join(', ') || 'none';
-
-const failed = ({ name }: Machine, why: string, cause?: unknown): HoldfastError => machineFailed(name, why, cause);
 
 export const machineFailed = (name: string, why: string, cause?: unknown): HoldfastError =>
   new HoldfastError('machine_failed', `The state machine ${name} failed: ${why}.`.slice(0, 4096).toWellFormed(), {

@@ -135,9 +135,16 @@ describe('a state machine', () => {
       (_s, _e, { now }) => open({ output: Array.from({ length: 33 }, () => now()) }),
       'more than 32 times',
     ],
-    ['rolls dice', () => open({ output: Math.random() }), 'gave something else for the same state and event'],
+    ['rolls dice', () => open({ output: Math.random() }), 'gave something else the second time'],
+    [
+      'calls with an id that no log can carry',
+      () => open({ calls: [{ ...pay, id: 'a\ud800' }] }),
+      'an id that is no name',
+    ],
+    ['gives an output that JSON cannot carry', () => open({ output: 1n }), 'BigInt'],
   ])('fails by name when its transition %s', (_what, transition, why) => {
     expect(() => turn(transition)).toThrow(why);
+    expect(() => turn(transition)).toThrow('The state machine m failed: in the state open, on its input: ');
     expect(() => turn(transition)).toThrow(expect.objectContaining({ code: 'machine_failed' }));
   });
 
