@@ -307,10 +307,9 @@ async function leftBehind(
 
 /** What the probe of a call found out; null: it did not happen, so that it may be executed. */
 async function lookedFor(ctx: StepContext, call: ToolCall, context: ToolContext): Promise<ToolResult | null> {
-  const { spec, input } = call;
-  const found = await probe(spec, input, context);
-  if (found.happened === 'unknown') return { type: 'unknown', text: unknownEffectText(spec.name, 'crash') };
-  return found.happened ? settle(ctx, call, outputOf(spec, found.output)) : null;
+  const found = await probe(call.spec, call.input, context);
+  if (found.happened === 'unknown') return { type: 'unknown', text: unknownEffectText(call.spec.name, 'crash') };
+  return found.happened ? settle(ctx, call, outputOf(call.spec, found.output)) : null;
 }
 
 /** `origin`: the run that began the call, by whose id the call is known to the world. */

@@ -76,14 +76,14 @@ function statedIn(at: string, stated: readonly string[]): string[] | FieldError 
   return [...stated];
 }
 
-/** An input that shows whether it is looked at. */
+const lookedAt = (): never => {
+  throw new Error('looked at');
+};
+
+/** An input that shows whether it is looked at: at its members, at their names, or whether one is there. */
 const UNREADABLE: object = new Proxy(
   {},
-  {
-    get: () => {
-      throw new Error('looked at');
-    },
-  },
+  { get: lookedAt, has: lookedAt, ownKeys: lookedAt, getOwnPropertyDescriptor: lookedAt, getPrototypeOf: lookedAt },
 );
 
 /** What a tool needs for every input; null: that depends on the input. */

@@ -48,8 +48,18 @@ export function readExpression(text: string): ExpressionReading {
     return wrong(sayingOf(error));
   }
   const pointers: string[] = [];
-  const problem = walk(parsed.ast, pointers);
+  const problem = walk(parsed.ast, pointers) ?? (pointers.length === 0 ? constantProblem(text) : null);
   return problem === null ? { pointers, problem } : wrong(problem);
+}
+
+/** One that reads nothing always gives the same: that it fails is known before it is asked. */
+function constantProblem(text: string): string | null {
+  try {
+    evaluateExpression(text, {});
+    return null;
+  } catch (error) {
+    return error instanceof HoldfastError ? sayingOf(error) : null;
+  }
 }
 
 /**
@@ -151,10 +161,15 @@ function forCel(value: JsonValue): unknown {
   );
 }
 
+function wholeNumber(value: bigint): number {
+  if (Number.isSafeInteger(Number(value))) return Number(value);
+  throw new Error(`it gives ${value}, which JSON carries only rounded; use double() or string()`);
+}
+
 function fromCel(value: unknown): JsonValue {
   if (value === null || typeof value === 'boolean' || typeof value === 'string') return value;
   if (typeof value === 'number' && Number.isFinite(value)) return value;
-  if (typeof value === 'bigint') return Number(value);
+  if (typeof value === 'bigint') return wholeNumber(value);
   if (Array.isArray(value)) return value.map(fromCel);
   if (typeof value === 'object' && !(value instanceof Uint8Array)) {
     const entries = value instanceof Map ? [...value] : Object.entries(value);

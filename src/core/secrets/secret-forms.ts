@@ -19,22 +19,37 @@ export function secretForms(value: string): readonly string[] {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: every character of ASCII is meant.
 const ALL_ASCII = /^[\x00-\x7f]*$/;
 
+type Writer = (text: string) => string;
+
+/** What each writer makes of each text. */
+const byEach = (writers: readonly Writer[], texts: Iterable<string>): Set<string> =>
+  new Set([...texts].flatMap((text) => writers.map((write) => write(text))));
+
 function formsOf(value: string): readonly string[] {
   const text = value.toWellFormed();
   const bytes = Buffer.from(text, 'utf8');
   const wide = Buffer.from(text, 'utf16le');
-  const escaped = jsonForms(text);
+  const [urls, json] = [byEach(URL_WRITERS, [text]), byEach(JSON_WRITERS, [text])];
+  const encoded = [...new Set([...urls, ...json])].map((form) => Buffer.from(form));
   return [
-    ...[text, ...urlForms(text), ...escaped, ...escaped.map(inJson), ...htmlForms(text), ...quotedForms(text)],
+    ...[text, ...urls, ...json, ...htmlForms(text), ...quotedForms(text)],
+    ...byEach(URL_WRITERS, json),
+    ...URL_WRITERS.map((write) => write(write(text))),
+    ...[...byEach(JSON_WRITERS, json)].flatMap((form) => [form, inJson(form)]),
+    ...JSON_WRITERS.map((write) => write(write(write(text)))),
+    text.replaceAll(/./gs, asUnicode),
     ...[...hexForms(bytes), bytes.toString('latin1'), wide.toString('hex')],
-    ...[bytes, wide, ...[strictly(text), inJson(text)].map((form) => Buffer.from(form))].flatMap(base64Forms),
+    ...[bytes, wide, Buffer.from(wide).swap16(), ...encoded].flatMap(base64Forms),
   ];
 }
 
-const percents = (char: string): string => Buffer.from(char).toString('hex').replaceAll(/../g, '%$&');
+const percents = (char: string): string => Buffer.from(char).toString('hex').toUpperCase().replaceAll(/../g, '%$&');
 
 /** What each encoder leaves as it is, beside letters and digits. */
 const URL_ENCODERS: readonly RegExp[] = [
+  // encodeURIComponent and encodeURI.
+  /[^A-Za-z\d._~!*'()-]/gu,
+  /[^A-Za-z\d._~!*'();/?:@&=+$,#-]/gu,
   // RFC 3986, as Go, PHP and Python have it, with and without slashes.
   /[^A-Za-z\d._~-]/gu,
   /[^A-Za-z\d._~/-]/gu,
@@ -49,32 +64,28 @@ const URL_ENCODERS: readonly RegExp[] = [
   /[\p{Cc} "#<>?^`{}/:;=@[\\\]|]|[^\0-~]/gu,
 ];
 
-const strictly = (text: string): string => text.replaceAll(/[^A-Za-z\d._~-]/gu, percents);
+/** Each as in an URL, and as in a form. */
+const URL_WRITERS: readonly Writer[] = URL_ENCODERS.flatMap((escaped) => {
+  const inUrl: Writer = (text) => text.replaceAll(escaped, percents);
+  return [inUrl, (text) => inUrl(text).replaceAll('%20', '+')];
+});
 
-function urlForms(text: string): readonly string[] {
-  const forms = [
-    ...[encodeURIComponent(text), encodeURI(text)],
-    ...URL_ENCODERS.map((encoded) => text.replaceAll(encoded, percents)),
-  ];
-  return [
-    ...forms.flatMap((form) => [form, form.replaceAll('%20', '+')]),
-    ...[encodeURIComponent(encodeURIComponent(text)), strictly(inJson(text)), encodeURIComponent(inJson(text))],
-  ];
-}
+const inJson: Writer = (text) => JSON.stringify(text).slice(1, -1);
+const inAscii: Writer = (text) => text.replaceAll(/[^\0-~]/g, asUnicode);
 
-const inJson = (text: string): string => JSON.stringify(text).slice(1, -1);
-
-/** JavaScript, PHP, Go, Python, .NET, and JSON in a page, which differ in what they escape. */
-function jsonForms(text: string): readonly string[] {
-  const json = inJson(text);
-  const ascii = json.replaceAll(/[^\0-~]/g, asUnicode);
-  const slashes = [json, ascii].map((form) => form.replaceAll('/', '\\/'));
-  return [
-    ...[json, ascii, ...slashes, json.replaceAll(/[<>&]/g, asUnicode), json.replaceAll(/[<>&']/g, asUnicode)],
-    ...[text.replaceAll('\\', '\\\\').replaceAll(/["&'+<>`]|[^\0-~]/g, asUnicode), inJson(inJson(json))],
-    text.replaceAll(/./gs, asUnicode),
-  ];
-}
+/** JavaScript, Python, PHP, Go, JSON in a page, and .NET, which differ in what they escape. The case of digits counts in base64. */
+const JSON_WRITERS: readonly Writer[] = [
+  inJson,
+  (text) => inAscii(inJson(text)),
+  (text) => inJson(text).replaceAll('/', '\\/'),
+  (text) => inAscii(inJson(text)).replaceAll('/', '\\/'),
+  (text) => inJson(text).replaceAll(/[<>&]/g, asUnicode),
+  (text) => inJson(text).replaceAll(/[<>&']/g, asUnicode),
+  (text) =>
+    text
+      .replaceAll('\\', '\\\\')
+      .replaceAll(/["&'+<>`]|[^\0-~]/g, (char) => asUnicode(char).toUpperCase().replace('U', 'u')),
+];
 
 const HTML: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 
@@ -92,9 +103,19 @@ function htmlForms(text: string): readonly string[] {
   ];
 }
 
-/** In the quotes of SQL, of a shell and of JavaScript. */
-const quotedForms = (text: string): readonly string[] =>
-  text.includes("'") ? ["''", "\\'", "'\\''", `'"'"'`].map((quote) => text.replaceAll("'", () => quote)) : [];
+/** What is escaped in the quotes of SQL, of a shell and of JavaScript, and by a shell without quotes. */
+const QUOTES: readonly RegExp[] = [
+  ...[/'/g, /[\\']/g, /[\\'"]/g, /[\\`]|\$(?=\{)/g],
+  ...[/[\\"$`]/g, /[\\"$`!]/g, /[^A-Za-z\d_./:=@%+,\u0080-\uffff-]/g],
+];
+
+function quotedForms(text: string): readonly string[] {
+  const quoted = [
+    ...["''", "'\\''", `'"'"'`].map((quote) => text.replaceAll("'", () => quote)),
+    ...QUOTES.map((escaped) => text.replaceAll(escaped, '\\$&')),
+  ];
+  return [...quoted, ...quoted.map(inJson)];
+}
 
 function hexForms(bytes: Buffer): readonly string[] {
   const hex = bytes.toString('hex');

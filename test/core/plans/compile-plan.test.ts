@@ -15,7 +15,12 @@ const get = defineTool({
   capabilities: ({ host }) => [`network:http:get https://${host}/`],
   execute: ({ host }) => host,
 });
-const tools = new Map([read, get].map((tool) => [tool.name, toolSpecOf(tool)]));
+const either = defineTool({
+  ...{ name: 'either', description: 'Gets.', input: z.object({ urgent: z.boolean().optional() }), output: z.string() },
+  capabilities: (input) => ['urgent' in input ? 'queue:jump:all' : `queue:join:${Object.keys(input).length}`],
+  execute: () => 'got',
+});
+const tools = new Map([read, get, either].map((tool) => [tool.name, toolSpecOf(tool)]));
 
 const compile = (plan: unknown) => compilePlan('p', plan, tools);
 const problemsOf = (work: () => unknown): readonly string[] => {
@@ -47,7 +52,7 @@ describe('compilePlan', () => {
     expect(problemsOf(() => compile({ nodes, output: { $from: '/node/a' } }))).toEqual([
       '/nodes/a/after/0 there is no node gone',
       '/nodes/a/arguments/id/$from there is no node nowhere',
-      '/nodes/b/tool there is no tool red; the plan has: read, get',
+      '/nodes/b/tool there is no tool red; the plan has: read, get, either',
       '/nodes/c/arguments/id/$from "nodes/a" is no JSON Pointer; expected one such as /input or /nodes/first',
       '/nodes/d/arguments/id/$frm expected one of $from, $text, $cel, $value; write a value with such a name as { "$value": … }',
       expect.stringContaining('/nodes/e/arguments The arguments of read are not valid.'),
@@ -88,6 +93,10 @@ describe('compilePlan', () => {
     ]);
     expect(problemsOf(() => close({ a: given }))).toEqual([
       '/nodes/a/capabilities get computes from its arguments what it needs; state here what that is at most',
+    ]);
+    // A tool that looks at the names of its arguments alone computes from them, too.
+    expect(problemsOf(() => close({ a: { ...given, tool: 'either', arguments: { $from: '/input' } } }))).toEqual([
+      expect.stringContaining('/nodes/a/capabilities either computes from its arguments'),
     ]);
     expect(problemsOf(() => close({ a: { ...given, capabilities: ['all'] } }))).toEqual([
       expect.stringContaining('/nodes/a/capabilities/0'),

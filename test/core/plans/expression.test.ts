@@ -40,6 +40,15 @@ describe('expressions of plans', () => {
     expect(() => size(Array.from({ length: 70 }, () => 'nodes.a').join(' + '))).toThrow('take more than');
   });
 
+  it('refuse what fails for every input, and whole numbers that JSON would round', () => {
+    expect(readExpression('1 / 0').problem).toBe('The expression 1 / 0 failed: division by zero');
+    expect(readExpression('nodes.a.x / 0').problem).toBeNull();
+    expect(readExpression('"short".size() == 5').problem).toBeNull();
+    expect(() => value('nodes.a.x + 9007199254740991')).toThrow('9007199254740996, which JSON carries only rounded');
+    expect(value('string(nodes.a.x + 9007199254740991)')).toBe('9007199254740996');
+    expect(value('nodes.a.x + 9007199254740986')).toBe(Number.MAX_SAFE_INTEGER);
+  });
+
   it('fail by name where a value is of another type or not there', () => {
     expect(() => value('input + 1')).toThrow('The expression input + 1 failed: no such overload: dyn<string> + int.');
     expect(() => value('nodes.a.constructor')).toThrow('No such key: constructor');

@@ -10,6 +10,8 @@ const SECRETS = [
   'two words 12345678',
   '日本語のパスワード',
   'plain0123456789abcdefgh',
+  'AKIA/+secret==key/with+signs',
+  `it's a\\b "c" \`d\` $e`,
 ];
 const percent = (text: string, kept: RegExp): string =>
   text.replaceAll(/[\s\S]/gu, (char) =>
@@ -56,6 +58,55 @@ const ENCODERS: Readonly<Record<string, (text: string) => string>> = {
   'the quotes of a shell': (text) => `'${text.replaceAll("'", () => "'\\''")}'`,
   'the quotes of SQL': (text) => `'${text.replaceAll("'", "''")}'`,
 };
+
+const URLS: typeof ENCODERS = {
+  JavaScript: encodeURIComponent,
+  'encodeURI of JavaScript': encodeURI,
+  Python: (text) => percent(text, /[\w.~/-]/),
+  Go: (text) => percent(text, /[\w.~-]/),
+  'a form of Go': (text) => percent(text, /[\w.~-]/).replaceAll('%20', '+'),
+  'a form of PHP': (text) => percent(text, /[\w.-]/).replaceAll('%20', '+'),
+  'a form of Java': (text) => percent(text, /[\w.*-]/).replaceAll('%20', '+'),
+};
+const large = (text: string): string => text.replaceAll(/\\u[\da-f]{4}/g, (one) => `\\u${one.slice(2).toUpperCase()}`);
+const JSONS: typeof ENCODERS = {
+  JavaScript: json,
+  Python: (text) => unicode(json(text), /[^\0-~]/g),
+  '.NET': (text) => large(unicode(text.replaceAll('\\', '\\\\'), /["&'+<>`]|[^\0-~]/g)),
+  PHP: (text) => unicode(json(text).replaceAll('/', '\\/'), /[^\0-~]/g),
+  Go: (text) => unicode(json(text), /[<>&]/g),
+};
+const QUOTES: typeof ENCODERS = {
+  'a shell, doubled': (text) => `"${text.replaceAll(/[\\"$`]/g, '\\$&')}"`,
+  "a shell's $''": (text) => `$'${text.replaceAll(/[\\']/g, '\\$&')}'`,
+  'a shell without any': (text) => text.replaceAll(/[^A-Za-z\d_./:=@%+,\u0080-\uffff-]/g, '\\$&'),
+  'JavaScript, single': (text) => `'${text.replaceAll(/[\\']/g, '\\$&')}'`,
+  'JavaScript, back': (text) => `\`${text.replaceAll(/[\\`]|\$(?=\{)/g, '\\$&')}\``,
+  'SQL, by MySQL': (text) => `'${text.replaceAll(/[\\'"]/g, '\\$&')}'`,
+};
+const at = (offset: number, bytes: Buffer): string =>
+  Buffer.concat([Buffer.from('xyz'.slice(0, offset)), bytes, Buffer.from('tail')]).toString('base64');
+
+/** What the page on secrets names: each writer, twice and three times by itself and by others, and in base64 at each offset. */
+function* nested(text: string): Generator<string> {
+  const offsets = [0, 1, 2];
+  for (const url of Object.values(URLS)) {
+    yield* [url(text), url(url(text)), ...offsets.map((offset) => at(offset, Buffer.from(url(text))))];
+    for (const one of Object.values(JSONS)) yield url(one(text));
+  }
+  for (const one of Object.values(JSONS)) {
+    yield* [one(one(one(text))), ...offsets.map((offset) => at(offset, Buffer.from(one(text))))];
+    for (const other of Object.values(JSONS)) yield* [other(one(text)), json(other(one(text)))];
+  }
+  for (const quoted of Object.values(QUOTES)) yield* [quoted(text), json(quoted(text))];
+  for (const offset of offsets) yield at(offset, Buffer.from(text, 'utf16le').swap16());
+}
+
+it.each(SECRETS)('%s is found in everything that writers make of what others wrote', (secret) => {
+  const matcher = new SecretMatcher([secret]);
+  const missed = [...nested(secret)].filter((text) => !matcher.replace(`a ${text} b`, () => '#').includes('#'));
+  expect(missed).toEqual([]);
+});
 
 it.each(Object.entries(ENCODERS))('a secret is found in %s', (_name, encode) => {
   for (const secret of SECRETS) {
