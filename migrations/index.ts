@@ -11,6 +11,7 @@ import * as accessByTarget from './0009-access-by-target.js';
 import * as memory from './0010-memory.js';
 import * as agentVersions from './0011-agent-versions.js';
 import * as alerts from './0012-alerts.js';
+import * as artifacts from './0013-artifacts.js';
 
 export interface Migration {
   readonly name: string;
@@ -31,4 +32,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0010-memory', up: memory.up },
   { name: '0011-agent-versions', up: agentVersions.up },
   { name: '0012-alerts', up: alerts.up },
+  { name: '0013-artifacts', up: artifacts.up },
 ];

@@ -158,6 +158,11 @@ const TABLE = {
     exportRoots,
     'Places in an object store below which trajectories may be exported, with spaces between. Without one: none.',
   ),
+  artifacts: optional(
+    'HOLDFAST_ARTIFACTS',
+    text,
+    'Where [artifacts of tasks](tasks/artifacts.md) are kept: a directory, or `s3://bucket/prefix`. Without one: `artifacts` in the data directory.',
+  ),
   objectStoreUrl: optional(
     'AWS_ENDPOINT_URL_S3',
     modelServer,
@@ -283,6 +288,7 @@ export function readSettings(env: NodeJS.ProcessEnv = process.env) {
     exportDir: read(TABLE.exportDir),
     /** As an operator wrote them; null: none. */
     exportBuckets: read(TABLE.exportBuckets),
+    artifacts: read(TABLE.artifacts),
     /** Null: Amazon S3. */
     objectStoreUrl: read(TABLE.objectStoreUrl),
     objectStoreRegion: read(TABLE.objectStoreRegion),

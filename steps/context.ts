@@ -7,6 +7,7 @@ import type { RewardFunction } from '../src/core/tasks/reward.js';
 import type { McpDefinition } from '../src/core/tools/mcp.js';
 import type { Meter } from '../src/metrics/meter.js';
 import type { PriceBook } from '../src/models/budgets/price-book.js';
+import type { ArtifactStore } from '../src/object-store/artifact-store.js';
 import type { ObjectStore } from '../src/object-store/object-store.js';
 import type { Execution } from '../src/storage/dbos/executions.js';
 import type { RunRow } from '../src/storage/runs/run-row.js';
@@ -101,6 +102,8 @@ export interface StepContext {
   readonly exportDir: string;
   /** Where trajectories are exported to in an object store; null: this process has none. */
   readonly buckets: ExportBuckets | null;
+  /** Where artifacts of tasks are; null: this process verifies nothing. */
+  readonly artifacts: ArtifactStore | null;
   /** Where containers of runs are; null: no agent has an environment, and no engine is named. */
   readonly environments: EnvironmentEngine | null;
   /** What gives rewards in place of weighted signals, by name. */

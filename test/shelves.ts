@@ -40,6 +40,7 @@ export const SHELVES: readonly string[] = [
   'trajectories',
   'exports',
   'evidence',
+  'artifacts',
   'tasks',
   'retention',
   'harbor',

@@ -26,6 +26,8 @@ export interface Client extends Calls<KeyedOptions> {
   submitTasks(lines: ReadableStream<Uint8Array>, idempotencyKey: string): AsyncGenerator<BatchAnswer, void>;
   /** Approves, rejects or answers. */
   decide(id: string, decision: DecisionRequest): Promise<InterruptionView>;
+  /** The bytes of an artifact. */
+  readArtifact(id: string, name: string): Promise<Uint8Array>;
   /** A code that signs one browser in as the token of this client. */
   createSignInCode(): Promise<SignInCode>;
   /** Events after a sequence number, live, until the run is over. Throws when the connection ends before. */
@@ -110,6 +112,18 @@ export function createClient(baseUrl: string, token: string): Client {
       yield* readAnswers(url, await open(method, path, { lines, headers }));
     },
     decide: (id, { verdict, ...body }) => call(OPERATIONS[verdict], id, body),
+    readArtifact: async (id, name) => {
+      const { method } = OPERATIONS.readArtifact;
+      const { path } = requestOf(routeOf(OPERATIONS.readArtifact), [id, name]);
+      const pieces: Uint8Array[] = [];
+      try {
+        const body = await open(method, path, { signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) });
+        for await (const piece of body) pieces.push(piece);
+      } catch (cause) {
+        throw cause instanceof TypeError ? new ServerAway(url, cause) : cause;
+      }
+      return Buffer.concat(pieces);
+    },
     createSignInCode: async () => {
       const response = await send('POST', SIGN_IN_CODES, { body: {}, signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) });
       const body: unknown = await response.json().catch(() => null);

@@ -210,6 +210,10 @@ export const COMMAND_EXAMPLES: { readonly [command: string]: readonly Example[] 
     ['Compare the tasks of it by name', 'holdfast batches monday --by name'],
     ['Cancel what of it is open', "holdfast batches monday --cancel -m 'The image is wrong.'"],
   ],
+  artifacts: [
+    ['List what was kept of an attempt', 'holdfast artifacts run_1a1b'],
+    ['Read the patch of the agent', 'holdfast artifacts run_1a1b patch.diff --out patch.diff'],
+  ],
   quality: [
     ['See how each language did', 'holdfast quality --by language'],
     ['See whether a day was worse', 'holdfast quality --by day --compare 2026-11-01 2026-11-02 --agent coder'],

@@ -56,6 +56,7 @@ import { benchCommand } from './commands/start/bench.js';
 import { completionCommand } from './commands/start/completion.js';
 import { CRASH_LIFE, crashLife, crashTestCommand } from './commands/start/crashtest.js';
 import { initCommand } from './commands/start/init.js';
+import { artifactsCommand } from './commands/tasks/artifacts.js';
 import { batchesCommand } from './commands/tasks/batches.js';
 import { datasetCommand } from './commands/tasks/dataset.js';
 import { qualityCommand } from './commands/tasks/quality.js';
@@ -93,6 +94,7 @@ export const commands = (services: CliServices): readonly Command[] =>
     taskCommand(),
     datasetCommand(),
     batchesCommand(),
+    artifactsCommand(),
     qualityCommand(),
     trajectoriesCommand(),
     trajectoryCommand(),

@@ -223,6 +223,10 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
       'Lists [batches of tasks](tasks/batches.md), newest first. With a key it shows one: what became of its tasks, ' +
       'their rewards and cost, and by what they failed. `--cancel` cancels those that are open.',
   },
+  artifacts: {
+    about:
+      'Lists the [artifacts](tasks/artifacts.md) of a run: a patch, files and output of commands. With a name it reads one.',
+  },
   quality: {
     about:
       'Prints [how groups of tasks did](tasks/quality.md): passes, rewards, scores, turns, tokens, time and cost. ' +

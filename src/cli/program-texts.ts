@@ -49,7 +49,9 @@ export const COMMAND_GROUPS: { readonly [title: string]: readonly string[] } = {
     'checkpoint',
     'signing-key',
   ],
-  'Tasks and training data': ['task', 'dataset', 'batches', 'quality', 'trajectories', 'reward', 'export', 'exports'],
+  'Tasks and training data': [
+    ...['task', 'dataset', 'batches', 'artifacts', 'quality', 'trajectories', 'reward', 'export', 'exports'],
+  ],
   'Money and privacy': ['charges', 'spend', 'erase', 'retention'],
   Operation: [
     'workers',

@@ -37,7 +37,7 @@ export interface KeyedOptions extends CallOptions {
 type Options<O extends Operation, Keyed> = 'idempotency-key' extends keyof O['header']['shape'] ? Keyed : CallOptions;
 
 /** Answers to these are no single JSON value. */
-type Unlike = 'submitTasks' | 'getMetrics' | 'readExportFile';
+type Unlike = 'submitTasks' | 'getMetrics' | 'readExportFile' | 'readArtifact';
 
 /** A method for each operation. `Keyed`: the options of those that take an Idempotency-Key. */
 export type Calls<Keyed extends CallOptions> = {

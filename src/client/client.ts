@@ -63,6 +63,8 @@ export interface Client extends Calls<Partial<KeyedOptions>> {
     query: { readonly path: string },
     options?: Pick<CallOptions, 'signal'>,
   ): Promise<ReadableStream<Uint8Array>>;
+  /** The bytes of an artifact, as they come. */
+  readArtifact(id: string, name: string, options?: Pick<CallOptions, 'signal'>): Promise<ReadableStream<Uint8Array>>;
   /** The text that Prometheus reads. */
   getMetrics(options?: CallOptions): Promise<string>;
   /** Events after the given one, live, until the run is over. Throws `server_unreachable` when the connection ends before, and none is made again in time. */
@@ -147,6 +149,17 @@ export function createClient({ url, token, fetch: ask = globalThis.fetch.bind(gl
     const route = routeOf(text);
     return [name, (...given: readonly unknown[]) => call(route, given)] as const;
   });
+  const download = async (
+    of: string,
+    given: readonly unknown[],
+    signal?: AbortSignal,
+  ): Promise<ReadableStream<Uint8Array>> => {
+    const route = routeOf(of);
+    const { path, ask: sent } = requestOf(route, given);
+    const { body } = await send(route.method, path, sent, signal);
+    if (body === null) throw errorOfAnswer(base, 200, null);
+    return body;
+  };
   return {
     // Each takes what its operation says, which no type of a list can say of all of them.
     ...(Object.fromEntries(calls) as unknown as Calls<Partial<KeyedOptions>> & Pick<Client, 'getMetrics'>),
@@ -169,13 +182,8 @@ export function createClient({ url, token, fetch: ask = globalThis.fetch.bind(gl
       reconnecting((last) => follow<RunEvent>(EVENTS, [id, { deltas: 'false' }], last, signal), {
         ...{ after, signal, retryForMs },
       }),
-    async readExportFile(id, query, { signal } = {}) {
-      const route = routeOf(ROUTES.readExportFile);
-      const { path, ask: sent } = requestOf(route, [id, query]);
-      const { body } = await send(route.method, path, sent, signal);
-      if (body === null) throw errorOfAnswer(base, 200, null);
-      return body;
-    },
+    readExportFile: (id, query, { signal } = {}) => download(ROUTES.readExportFile, [id, query], signal),
+    readArtifact: (id, name, { signal } = {}) => download(ROUTES.readArtifact, [id, name], signal),
     streamRun,
     streamSystemEvents: ({ after = 0, signal, retryForMs = 0, ...filter } = {}) =>
       reconnecting(

@@ -27,6 +27,8 @@ export const ROUTES = {
   listBatches: 'GET /api/v1/batches query',
   getBatch: 'GET /api/v1/batches/{id}',
   cancelBatch: 'POST /api/v1/batches/{id}/cancel body',
+  listArtifacts: 'GET /api/v1/runs/{id}/artifacts',
+  readArtifact: 'GET /api/v1/runs/{id}/artifacts/{name}',
   registerTask: 'POST /api/v1/task-definitions body',
   listTaskDefinitions: 'GET /api/v1/task-definitions query',
   getTaskDefinition: 'GET /api/v1/task-definitions/{name}/{version}',

@@ -42,7 +42,7 @@ import { signAtEnd } from './evidence/log-operations.js';
 import { AgentVersions } from './evolution/agent-versions.js';
 import { withEvolution } from './evolution/evolution-agent.js';
 import { ExportQueue } from './exports/export-queue.js';
-import { openBuckets } from './exports/open-object-store.js';
+import { openArtifacts, openBuckets } from './exports/open-object-store.js';
 import { Changes } from './log/changes.js';
 import { longWorkOf } from './long-work.js';
 import { Measuring } from './ops/measuring.js';
@@ -174,6 +174,7 @@ async function launch(
     mcpLists: storedLists(database.knex),
     exportDir,
     buckets: openBuckets(config),
+    artifacts: openArtifacts(config),
     environments: await openContainers(config, agents.values(), hostFolders),
     readSecrets: () => knowAll(secrets),
     rewards: new Map(Object.entries(config.rewards ?? {})),

@@ -42,7 +42,9 @@ export interface EngineConfig extends HoldfastConfig {
    * with `{tenant}` in it for every tenant. Default: none.
    */
   readonly exportBuckets?: readonly string[] | null;
-  /** The object store of exports and checkpoints. What is left out of its key says the environment. */
+  /** Where artifacts of tasks are kept: a directory, or `s3://bucket/prefix`. Default: `artifacts` in `dataDir`. */
+  readonly artifacts?: string | null;
+  /** The object store of exports, artifacts and checkpoints. What is left out of its key says the environment. */
   readonly objectStore?: ObjectStoreConfig;
   /** Engine of the containers of runs, as DOCKER_HOST has it. Default: that of this machine, if an agent has an environment. */
   readonly dockerHost?: string | null;

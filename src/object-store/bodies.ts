@@ -19,8 +19,9 @@ export async function fileBody(path: string): Promise<Body> {
   return { sizeBytes, ...digests, open: () => createReadStream(path) };
 }
 
-export function textBody(text: string): Body {
-  const bytes = Buffer.from(text);
+export const textBody = (text: string): Body => bytesBody(Buffer.from(text));
+
+export function bytesBody(bytes: Buffer): Body {
   const [sha256, md5] = [createHash('sha256').update(bytes), createHash('md5').update(bytes)];
   const digests = { sha256: sha256.digest('hex'), md5: md5.digest('base64') };
   return { sizeBytes: bytes.byteLength, ...digests, open: () => Readable.from([bytes]) };

@@ -32,6 +32,7 @@ export interface ObjectHead {
 }
 
 const LABEL = 'x-amz-meta-';
+const CONTENT_BYTES = 4 * 1024 * 1024;
 
 /**
  * Objects of a store that speaks S3's protocol. Every method is made again while its failure may pass, and throws
@@ -68,9 +69,15 @@ export class ObjectStore {
 
   /** The content, of 4 MiB at most; null: there is no such object. */
   async read(name: ObjectName): Promise<string | null> {
-    const request = { method: 'GET' as const, url: this.#urlOf(name), headers: {}, body: null };
+    return (await this.bytes(name, CONTENT_BYTES))?.toString('utf8') ?? null;
+  }
+
+  /** The content, of so many bytes at most; null: there is no such object. */
+  async bytes(name: ObjectName, maxBytes: number): Promise<Buffer | null> {
+    const bound = { answerBytes: maxBytes };
+    const request = { method: 'GET' as const, url: this.#urlOf(name), headers: {}, body: null, ...bound };
     const answer = await this.#ask(request, name, [404]);
-    if (answer.status !== 404) return answer.text;
+    if (answer.status !== 404) return answer.bytes;
     const failure = failureOf(answer, this.#placeOf(name));
     if (failure.error.code === 'bucket_unknown') throw failure.error;
     return null;
@@ -80,7 +87,7 @@ export class ObjectStore {
   async list(bucket: string, options: { prefix: string; after?: string; limit: number }): Promise<readonly string[]> {
     const url = listUrl(this.#options, bucket, options);
     const name = { bucket, key: options.prefix };
-    return namesIn((await this.#ask({ method: 'GET', url, headers: {}, body: null }, name)).text);
+    return namesIn((await this.#ask({ method: 'GET', url, headers: {}, body: null }, name)).bytes.toString('utf8'));
   }
 
   /** Removing what is not there does nothing. */

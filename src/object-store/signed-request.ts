@@ -32,12 +32,14 @@ export interface StoreRequest {
   readonly url: URL;
   readonly headers: { readonly [name: string]: string };
   readonly body: Body | null;
+  /** The answer is no larger, or is refused. Default 4 MiB. */
+  readonly answerBytes?: number;
 }
 
 export interface StoreAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  readonly text: string;
+  readonly bytes: Buffer;
 }
 
 export interface Signing {
@@ -65,13 +67,17 @@ export async function sendSigned(request: StoreRequest, signing: Signing): Promi
   return send({ ...request, url: signed.url, headers: { ...headers, ...length } }, signing.idleMs);
 }
 
-function send({ method, url, headers, body }: StoreRequest, idleMs: number): Promise<StoreAnswer> {
+function send(
+  { method, url, headers, body, answerBytes = ANSWER_BYTES_MAX }: StoreRequest,
+  idleMs: number,
+): Promise<StoreAnswer> {
   return new Promise((resolve, reject) => {
     const open = url.protocol === 'https:' ? tlsRequest : plainRequest;
-    const allMs = 2 * idleMs + (body?.sizeBytes ?? 0) / BYTES_PER_MS;
+    const more = Math.max(0, answerBytes - ANSWER_BYTES_MAX);
+    const allMs = 2 * idleMs + ((body?.sizeBytes ?? 0) + more) / BYTES_PER_MS;
     const options = { method, headers, timeout: idleMs, signal: AbortSignal.timeout(Math.ceil(allMs)) };
     const sent = open(url, options, (answer) => {
-      readAnswer(answer).then(resolve, reject);
+      readAnswer(answer, answerBytes).then(resolve, reject);
     });
     sent.on('timeout', () => sent.destroy(new Error(`nothing came for ${idleMs} ms`)));
     if (body === null) {
@@ -90,14 +96,14 @@ function send({ method, url, headers, body }: StoreRequest, idleMs: number): Pro
   });
 }
 
-async function readAnswer(answer: IncomingMessage): Promise<StoreAnswer> {
+async function readAnswer(answer: IncomingMessage, most: number): Promise<StoreAnswer> {
   const pieces: Buffer[] = [];
   let bytes = 0;
   for await (const piece of answer) {
     const part = Buffer.from(piece);
     bytes += part.byteLength;
-    if (bytes > ANSWER_BYTES_MAX) throw new Error(`the answer is larger than ${ANSWER_BYTES_MAX} bytes`);
+    if (bytes > most) throw new Error(`the answer is larger than ${most} bytes`);
     pieces.push(part);
   }
-  return { status: answer.statusCode ?? 0, headers: answer.headers, text: Buffer.concat(pieces).toString('utf8') };
+  return { status: answer.statusCode ?? 0, headers: answer.headers, bytes: Buffer.concat(pieces) };
 }

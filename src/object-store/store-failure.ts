@@ -17,8 +17,8 @@ const REGION_CODES = new Set(['AuthorizationHeaderMalformed', 'PermanentRedirect
 const PASSING_CODES = new Set(['ConditionalRequestConflict', 'OperationAborted', 'RequestTimeout', 'SlowDown']);
 
 /** Of what a server says the code alone is repeated: a word of letters. */
-export function codeOf({ text }: StoreAnswer): string | null {
-  return /<Code>([A-Za-z0-9.]{1,64})<\/Code>/.exec(text)?.[1] ?? null;
+export function codeOf({ bytes }: StoreAnswer): string | null {
+  return /<Code>([A-Za-z0-9.]{1,64})<\/Code>/.exec(bytes.toString('utf8'))?.[1] ?? null;
 }
 
 /** `what` is for messages: `s3://bucket/key at https://endpoint`. */

@@ -29,6 +29,7 @@ const task = {
     ],
     compile: 'sh -n bin/tool',
   },
+  artifacts: { patch: true, files: ['*.log'], commandOutput: true },
   ...{ maxTurns: 5, timeoutSeconds: 600 },
 };
 const agent = defineAgent({

@@ -20,6 +20,10 @@ const suite = (kind: DatabaseKind): void => {
       result: { type: 'partial_success', reward: 0.78125, missing: ['progress', 'test:never', 'test_pass'] },
     });
     const verified = (run?.events ?? []).filter(({ kind: what }) => what === 'task.verified');
+    const kept = verified.map(
+      ({ data }) => (data as { artifacts: { items: { name: string; sha256: string }[] } }).artifacts,
+    );
+    expect(kept.map(({ items }) => items.map(({ name }) => name))).toEqual([['file-1', 'patch.diff']]);
     expect(verified.map(({ data }) => (data as { evidence: { tests: { share: number }[] } }).evidence.tests)).toEqual([
       [
         expect.objectContaining({ name: 'first', share: 1 }),

@@ -7,7 +7,7 @@ import { runHere } from '../cli/in-process.js';
 import { names, pages, pageText, section } from './pages.js';
 
 /** The pages whose commands need no server. */
-const asking = ['batches', 'benchmarks', 'pass-rates', 'quality', 'registry', 'rewards', 'validate'].map(
+const asking = ['artifacts', 'batches', 'benchmarks', 'pass-rates', 'quality', 'registry', 'rewards', 'validate'].map(
   (name) => `docs/tasks/${name}.md`,
 );
 const local = pages('docs/tasks').filter((page) => !asking.includes(page));

@@ -127,6 +127,7 @@ describeEachDatabase('two tenants', (kind) => {
       ...{ listTasks: {}, getTask: { ids: [work] }, cancelTask: { ids: [work] } },
       requeueTask: { ids: [work], body: {} },
       getPassRates: {},
+      ...{ listArtifacts: run, readArtifact: { ids: [over.id, 'patch.diff'] } },
       registerTask: { body: { task: task('of-elsewhere').task } },
       ...{ listTaskDefinitions: {}, getTaskDefinition: { ids: ['of-default', '1.0.0'] } },
       diffTaskDefinitions: { ids: ['of-default', '1.0.0', '1.0.0'] },

@@ -226,7 +226,7 @@ it('stops at a hundred findings, and says so', async () => {
 it('says below which folders the engine may see nothing', async () => {
   const path = 'd/'.repeat(1800);
   async function* deep(): AsyncGenerator<FoundEntry> {
-    yield { path, size: 0, isFile: false, link: null, content: () => entriesNone() };
+    yield { path, size: 0, isFile: false, executable: false, link: null, content: () => entriesNone() };
   }
   async function* entriesNone(): AsyncGenerator<Buffer> {}
   const { unseen } = await lookAtFiles({ entries: deep, said: () => saying() }, task, new AbortController().signal);
@@ -252,7 +252,14 @@ it('begins again where a workspace cannot be read, and says so when that does no
 it('ends in its time, and says what it did not come to', async () => {
   const endless = async function* (): AsyncGenerator<FoundEntry> {
     for (let n = 0; ; n++)
-      yield { path: `f${n}`, size: 4, isFile: true, link: null, content: () => entriesOfText('text') };
+      yield {
+        path: `f${n}`,
+        size: 4,
+        isFile: true,
+        executable: false,
+        link: null,
+        content: () => entriesOfText('text'),
+      };
   };
   async function* entriesOfText(text: string): AsyncGenerator<Buffer> {
     yield Buffer.from(text);

@@ -1,3 +1,4 @@
+import { ARTIFACTS_BYTES, allArtifacts, type KeptArtifacts } from '../../src/core/artifacts/kept-artifacts.js';
 import type { JsonValue } from '../../src/core/json.js';
 import type { Ending } from '../../src/core/runs/ending.js';
 import type { ProcessRules, RuleEnd } from '../../src/core/tasks/process-rules.js';
@@ -11,6 +12,8 @@ import {
 } from '../../src/core/tasks/task-reward.js';
 import { saidByRun } from '../../steps/exports/said-by-run.js';
 import { askReward } from '../../steps/verification/ask-reward.js';
+import { type ArtifactOwner, keepFiles } from '../../steps/verification/keep-artifacts.js';
+import { keepingOutput } from '../../steps/verification/keep-output.js';
 import { isLookedAt, type Looked, lookAtFiles } from '../../steps/verification/look-at-files.js';
 import { lookAtProcess } from '../../steps/verification/look-at-process.js';
 import { runCompile, runLint, runTest, type Timed } from '../../steps/verification/run-test.js';
@@ -75,12 +78,13 @@ async function verify(one: Verification, answer: JsonValue): Promise<TaskVerifie
   const { resolved, definitionHash, id, weights } = one.task;
   const { verification, estimatedSteps } = resolved;
   const { findings, unseen } = isLookedAt(resolved) ? await one.look(answer) : SEEN;
+  await one.keepFiles();
   const process = resolved.process === undefined ? null : await one.process(resolved.process);
   const compile = await one.compile();
   const tests: TestEnd[] = [];
   for (const [index, test] of verification.tests.entries())
     tests.push(
-      await one.timed(`test:${index}`, (environment) =>
+      await one.timed(`test:${index}`, { name: `test-${index + 1}`, path: test.name }, (environment) =>
         runTest(environment, verification, test, one.bounds, resolved.expectedOutputs),
       ),
     );
@@ -97,7 +101,7 @@ async function verify(one: Verification, answer: JsonValue): Promise<TaskVerifie
   };
   const verdict = verdictOf(evidence, weights);
   const given = await one.reward({ output: answer, evidence, verdict });
-  return { taskId: id, definitionHash, evidence, verdict, given };
+  return { taskId: id, definitionHash, evidence, verdict, given, ...one.artifacts };
 }
 
 /** Of each stream of a command so much is kept; together not more than the last number. */
@@ -111,6 +115,7 @@ class Verification {
   readonly #scope: SegmentContext;
   readonly #signal: AbortSignal;
   #tookMs = 0;
+  readonly #artifacts: KeptArtifacts[] = [];
 
   constructor(scope: SegmentContext, task: RunTask, signal: AbortSignal) {
     this.#scope = scope;
@@ -165,9 +170,44 @@ class Verification {
     });
   }
 
-  async timed<T>(name: string, work: (environment: JudgedEnvironment) => Promise<Timed<T>>): Promise<T> {
-    const { end, tookMs } = await this.step(name, work);
+  /** Keeps files of the workspace before anything changes them. */
+  async keepFiles(): Promise<void> {
+    const { artifacts: wanted, initialFiles: initial } = this.task.resolved;
+    if (wanted === undefined || (!wanted.patch && wanted.files.length === 0)) return;
+    const { ctx } = this.#scope;
+    const owner = this.#artifactOwner();
+    this.#artifacts.push(
+      await this.step('artifacts', ({ entries }) => keepFiles(ctx, owner, { entries, initial, wanted }, this.#signal)),
+    );
+  }
+
+  get artifacts(): Pick<TaskVerified, 'artifacts'> {
+    return this.task.resolved.artifacts === undefined ? {} : { artifacts: allArtifacts(this.#artifacts) };
+  }
+
+  #artifactOwner(): ArtifactOwner {
+    const { id, tenant } = this.#scope.run;
+    const taken = this.#artifacts.flatMap(({ items }) => items).reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+    return { id, tenant, bytesLeft: ARTIFACTS_BYTES - taken };
+  }
+
+  /** A command of the verification, and what it printed, if that is kept. */
+  async timed<T>(
+    name: string,
+    output: { readonly name: string; readonly path: string },
+    work: (environment: JudgedEnvironment) => Promise<Timed<T>>,
+  ): Promise<T> {
+    const { ctx } = this.#scope;
+    const owner = this.#artifactOwner();
+    const isKept = this.task.resolved.artifacts?.commandOutput === true;
+    const { end, tookMs, artifacts } = await this.step(name, async (environment) => {
+      if (!isKept) return { ...(await work(environment)), artifacts: null };
+      const keeping = keepingOutput(environment);
+      const done = await work(keeping.environment);
+      return { ...done, artifacts: await keeping.end(ctx, owner, output.name, output.path) };
+    });
     this.#tookMs += tookMs;
+    if (artifacts !== null) this.#artifacts.push(artifacts);
     return end;
   }
 
@@ -175,14 +215,18 @@ class Verification {
     const { verification } = this.task.resolved;
     const { compile } = verification;
     if (compile === null) return null;
-    return this.timed('compile', (environment) => runCompile(environment, verification, compile, this.bounds));
+    return this.timed('compile', { name: 'compile', path: 'compile' }, (environment) =>
+      runCompile(environment, verification, compile, this.bounds),
+    );
   }
 
   async lint(): Promise<CommandEnd | null> {
     const { verification } = this.task.resolved;
     const { lint } = verification;
     if (lint === null) return null;
-    return this.timed('lint', (environment) => runLint(environment, verification, lint, this.bounds));
+    return this.timed('lint', { name: 'lint', path: 'lint' }, (environment) =>
+      runLint(environment, verification, lint, this.bounds),
+    );
   }
 
   async reward(found: Pick<TaskVerified, 'evidence' | 'verdict'> & { readonly output: JsonValue }) {

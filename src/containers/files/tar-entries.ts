@@ -45,7 +45,8 @@ async function* entriesOf(reader: Reader): AsyncGenerator<FoundEntry> {
     const isFile = FILES.includes(type);
     const bytes = isFile ? size : 0;
     const content = new Content(reader, bytes);
-    yield { ...namesOf(header, type, told), size: bytes, isFile, content: () => content.pieces() };
+    const executable = (numberIn(header.subarray(100, 108)) & 0o100) !== 0;
+    yield { ...namesOf(header, type, told), size: bytes, isFile, executable, content: () => content.pieces() };
     told = {};
     await content.rest();
     await reader.take(padded(bytes) - bytes, 'whole');

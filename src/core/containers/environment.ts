@@ -114,6 +114,8 @@ export interface FoundEntry {
   readonly size: number;
   /** A regular file. */
   readonly isFile: boolean;
+  /** Whether its owner may execute it. */
+  readonly executable: boolean;
   /** Where a link leads; null: it is none. */
   readonly link: string | null;
   /** Its bytes, to be read before the next entry. */

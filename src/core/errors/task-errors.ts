@@ -26,6 +26,25 @@ export const TASK_ERRORS = {
     'The task cannot be read',
     'Read the detail, which names the file and what is wrong.',
   ),
+  artifacts_unwritable: row(
+    503,
+    'retry',
+    'Artifacts cannot be kept',
+    'Make the directory of HOLDFAST_ARTIFACTS writable for the worker, and give its disk room.',
+  ),
+  artifacts_unreadable: row(
+    503,
+    'retry',
+    'Artifacts cannot be read',
+    'Give this process the same HOLDFAST_ARTIFACTS as the workers, and let it read there.',
+  ),
+  artifact_unknown: row(404, 'stop', 'No such artifact', 'Check the name; `holdfast artifacts <run>` lists them.'),
+  artifact_damaged: row(
+    409,
+    'stop',
+    'The artifact is not what the log names',
+    'Give this process the same HOLDFAST_ARTIFACTS as the workers; otherwise restore the object from a backup.',
+  ),
   task_unknown: row(404, 'stop', 'No such task', 'Check the id; `holdfast task list` lists the tasks you can see.'),
   alert_unknown: row(
     404,

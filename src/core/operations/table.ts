@@ -1,4 +1,5 @@
 import { ALERT_OPERATIONS } from './alerts.js';
+import { ARTIFACT_OPERATIONS } from './artifacts.js';
 import { CHARGE_OPERATIONS } from './charges.js';
 import { ERASURE_OPERATIONS } from './erasures.js';
 import { EMITTED_EVENT_OPERATIONS, EVENT_OPERATIONS, SYSTEM_EVENT_OPERATIONS } from './events.js';
@@ -23,6 +24,7 @@ import { SET_ASIDE_OPERATIONS, WORKER_OPERATIONS } from './workers.js';
 export const OPERATIONS = {
   ...RUN_OPERATIONS,
   ...TASK_OPERATIONS,
+  ...ARTIFACT_OPERATIONS,
   ...REGISTRY_OPERATIONS,
   ...EVIDENCE_OPERATIONS,
   ...ERASURE_OPERATIONS,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { taskArtifacts } from '../artifacts/kept-artifacts.js';
 import { environmentSpec } from '../containers/environment-spec.js';
 import { HoldfastError } from '../errors/errors.js';
 import { fieldErrorsOf } from '../field-errors.js';
@@ -89,6 +90,8 @@ export const keptDefinition = z
       .default(null),
     /** How the agent has to work; absent: as it likes. */
     process: processRules.exactOptional(),
+    /** What of an attempt is kept beside its log; absent: nothing. */
+    artifacts: taskArtifacts.exactOptional(),
     parameters: z.record(placeholderName, taskParameter).default({}),
     /** The reference. No agent sees it. */
     solution: solution.nullable().default(null),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { keptArtifacts } from '../artifacts/kept-artifacts.js';
 import { plainText } from '../json.js';
 import { BROKEN, type Judgement } from '../trajectories/trajectory-result.js';
 import { ruleEnd } from './process-rules.js';
@@ -215,6 +216,9 @@ export const taskVerified = z.object({
     .extend({ name: z.string() })
     .nullable()
     .describe('Reward by a reward function, which replaces that of the verdict; null = none.'),
+  artifacts: keptArtifacts
+    .exactOptional()
+    .describe('[Artifacts](tasks/artifacts.md) of the attempt as `{items, leftOut, more}`, if its task keeps some.'),
 });
 export type TaskVerified = z.infer<typeof taskVerified>;
 

@@ -1,13 +1,15 @@
+import { join, resolve } from 'node:path';
 import type { ExportBuckets } from '../../../steps/context.js';
 import { environmentVariable } from '../../config.js';
 import { HoldfastError } from '../../core/errors/errors.js';
-import { exportRootsOf, OBJECT_STORE_KEYS } from '../../core/exports/bucket-place.js';
+import { bucketPlaceOf, exportRootsOf, isBucketText, OBJECT_STORE_KEYS } from '../../core/exports/bucket-place.js';
 import { shownAddress } from '../../core/secrets/secret-patterns.js';
 import { webAddress } from '../../core/setting.js';
 import { HeldSecret } from '../../models/secrets/held-secret.js';
 import { literalSecret, type Secret } from '../../models/secrets/secret.js';
+import { type ArtifactStore, artifactBucket, artifactFolder } from '../../object-store/artifact-store.js';
 import { type CredentialSource, ObjectStore } from '../../object-store/object-store.js';
-import type { EngineConfig, ObjectStoreConfig, ObjectStoreKey } from '../engine-config.js';
+import { DEFAULT_DATA_DIR, type EngineConfig, type ObjectStoreConfig, type ObjectStoreKey } from '../engine-config.js';
 import { secret } from '../secrets/secret.js';
 
 const DEFAULT_REGION = 'us-east-1';
@@ -27,6 +29,18 @@ export function openBuckets(config: EngineConfig): ExportBuckets | null {
     );
   // Who only serves needs no key: workers export.
   return { store: config.role === 'api' ? null : openObjectStore(config.objectStore, EXPORT_TIMES), roots };
+}
+
+/** Where artifacts of tasks are. Who serves them needs the key too. Throws `config_invalid`. */
+export function openArtifacts({ artifacts, dataDir, objectStore }: EngineConfig): ArtifactStore {
+  const place = artifacts ?? join(dataDir ?? DEFAULT_DATA_DIR, 'artifacts');
+  if (!isBucketText(place)) return artifactFolder(resolve(place));
+  const bucket = bucketPlaceOf(place);
+  if (bucket !== null) return artifactBucket(openObjectStore(objectStore, EXPORT_TIMES), bucket);
+  throw new HoldfastError(
+    'config_invalid',
+    `${JSON.stringify(shownAddress(place))} is no place for artifacts: expected a directory, or s3://bucket/prefix.`,
+  );
 }
 
 /** The store of checkpoints. Throws `config_invalid`. */

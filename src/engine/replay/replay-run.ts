@@ -93,7 +93,7 @@ function replayPlace(agents: ReadonlyMap<string, RegisteredAgent>, lists: McpLis
     execution: () => null,
     ...{ now: () => 0, newId: () => 'replay', changed: () => undefined, stepsKeepOutcomes: () => false },
     ...{ prices: { priceOf: () => null }, budgets: { onExhausted: 'fail', outputTokens: 1 }, approvalTimeoutMs: null },
-    ...{ mcp: new NoConnections(), mcpLists: lists, exportDir: '', buckets: null, environments: null },
+    ...{ mcp: new NoConnections(), mcpLists: lists, exportDir: '', buckets: null, artifacts: null, environments: null },
     ...{ rewards: new Map(), readSecrets: async () => [], crashLimit: 1, logStep: null },
     metrics: UNMETERED,
   };

@@ -15,10 +15,11 @@ export function declaredSecrets(config: EngineConfig): readonly Secret[] {
   knowSettings();
   const { agents, providers, databaseUrl, evidence, objectStore, signingKeyFile, ...others } = config;
   knowAddress(databaseUrl ?? '');
-  const { openaiApiKey, openaiBaseUrl, ollamaApiKey, ollamaHost, dockerHost, checkpoints, exportBuckets } = others;
+  const { openaiApiKey, openaiBaseUrl, ollamaApiKey, ollamaHost, dockerHost, checkpoints, exportBuckets, artifacts } =
+    others;
   const places = [
     ...know({ openaiApiKey, ollamaApiKey }, 0),
-    ...know([openaiBaseUrl, ollamaHost, dockerHost, checkpoints, exportBuckets], 0),
+    ...know([openaiBaseUrl, ollamaHost, dockerHost, checkpoints, exportBuckets, artifacts], 0),
     ...know(objectStore, 0),
     ...know(evidence?.signingKey, 0),
     ...Object.values(providers ?? {}).flatMap((provider) => know(secretsOf(provider), 0)),

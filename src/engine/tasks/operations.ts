@@ -2,6 +2,7 @@ import type { Caller } from '../../core/caller.js';
 import type { Page, PageOf } from '../../core/page.js';
 import type { RequeueTask, TaskFilter, TaskView } from '../../core/tasks/task.js';
 import type { EngineContext } from '../engine-context.js';
+import { listArtifacts, readArtifact } from './artifact-operations.js';
 import { BATCH_OPERATIONS } from './batch-operations.js';
 import { REGISTRY_OPERATIONS } from './registry-operations.js';
 import { requeueTask } from './requeue-task.js';
@@ -30,6 +31,10 @@ export const TASK_OPERATIONS = {
    */
   requeueTask: (context: EngineContext, id: string, request: RequeueTask, caller: Caller): Promise<TaskView> =>
     requeueTask(context, id, request, caller),
+  /** What was kept of a task's attempt, as its log names it. Throws `run_unknown`. */
+  listArtifacts,
+  /** An artifact, after its bytes were compared with the log. Throws `run_unknown`, `artifact_unknown`, `artifact_damaged`, and what the store throws. */
+  readArtifact,
   ...REGISTRY_OPERATIONS,
   ...BATCH_OPERATIONS,
 };

@@ -16,6 +16,7 @@ import { SEGMENT_QUEUE } from '../queue/segment-queue.js';
 import { goOnErasing } from '../retention/erase-subject.js';
 import { compactErased, retain } from '../retention/retention.js';
 import { publishSystemEvents } from '../streaming/publish-system-events.js';
+import { removeDropped } from '../tasks/artifact-operations.js';
 import { retryTasks } from '../tasks/retry-tasks.js';
 import { indexDue } from '../trajectories/index-trajectories.js';
 import { detectClockRollback } from './clock-rollback.js';
@@ -110,6 +111,7 @@ export function startMaintenanceLoop(
     every('events', (isStopping) => dropEvents(context, isStopping), SWEEP_EVERY_MS),
     every('trajectories', (isStopping) => indexDue(context, isStopping), SWEEP_EVERY_MS),
     every('retention', old, SWEEP_EVERY_MS),
+    every('artifacts', (isStopping) => removeDropped(context, isStopping), SWEEP_EVERY_MS),
     every('forget', () => forgetOld(context), FORGET_EVERY_MS),
   ];
   return async () => {

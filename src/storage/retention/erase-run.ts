@@ -9,6 +9,7 @@ import { removeFromExports } from '../exports/exported-runs.js';
 import { eraseMemoryOfRun } from '../memory/erase.js';
 import type { RunRow } from '../runs/run-row.js';
 import { runs } from '../runs/runs.js';
+import { dropArtifacts } from '../tasks/artifacts.js';
 import { ATTEMPT } from '../tasks/task-attempts.js';
 import { eraseTaskOf } from '../tasks/tasks.js';
 import type { Erasing } from './erasures.js';
@@ -52,6 +53,7 @@ export async function eraseContent(trx: Knex.Transaction, run: RunRow, keepsMemo
   await eraseMemoryOfRun(trx, run, keepsMemory);
   await forgetSubjects(trx, id);
   await removeFromExports(trx, run);
+  await dropArtifacts(trx, id);
   // The key of a request still starts no second run.
   await trx('holdfast.idempotency_keys').where({ run_id: id }).update({ fingerprint: '' });
   if (run.session_id !== null) await removeItemsOfRun(trx, run.tenant, run.session_id, id);
@@ -142,6 +144,7 @@ export async function removeRun(trx: Knex.Transaction, run: RunRow, by: Erasing)
   await insertRemovedRun(trx, run.id, by);
   await eraseToldEvents(trx, run);
   await removeFromExports(trx, run);
+  await dropArtifacts(trx, run.id);
   await eraseMemoryOfRun(trx, run, true);
   if (run.session_id !== null) await removeItemsOfRun(trx, run.tenant, run.session_id, run.id);
   await deleteRunRows(trx, run.id);

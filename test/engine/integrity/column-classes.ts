@@ -116,6 +116,7 @@ const OTHERS: { readonly [table: string]: readonly Classed[] } = {
     'what a rule of the configuration found; the next evaluation finds it again',
     'tenant name state since right_since told told_times value compared tasks evaluated_at next_at silenced_until silenced_by silence_reason',
   ),
+  artifacts: all('operational', 'which artifacts there are says the log', 'run_id tenant place goes_at created_at'),
   exports: all(
     'shown',
     'how far an export is; its files have digests',

@@ -239,6 +239,7 @@ export const engineSettings = (settings: Settings) => ({
   cassettesDir: settings.cassettesDir,
   exportDir: settings.exportDir,
   exportBuckets: settings.exportBuckets,
+  artifacts: settings.artifacts,
   objectStore: { endpoint: settings.objectStoreUrl, region: settings.objectStoreRegion },
   recordTo: settings.recordTo,
   logSteps: settings.logSteps,

@@ -1,0 +1,67 @@
+import type { Artifact, KeptArtifacts } from '../../core/artifacts/kept-artifacts.js';
+import type { Caller } from '../../core/caller.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { taskVerified } from '../../core/tasks/task-reward.js';
+import type { ExportedFile } from '../../datasets/read-export.js';
+import { forgetArtifacts, takeDropped } from '../../storage/tasks/artifacts.js';
+import type { EngineContext } from '../engine-context.js';
+import { listEvents } from '../log/read-log.js';
+
+const NONE: KeptArtifacts = { items: [], leftOut: [], more: 0 };
+
+/** What the log of a run says was kept. A log without payloads names nothing. Throws `run_unknown`. */
+export async function listArtifacts(context: EngineContext, id: string, caller: Caller): Promise<KeptArtifacts> {
+  const { items } = await listEvents(context, id, { after: 0, limit: 1, kind: 'task.verified' }, caller);
+  const said = taskVerified.safeParse(items[0]?.data);
+  return said.data?.artifacts ?? NONE;
+}
+
+/** The bytes of an artifact, as the log names them. Throws `run_unknown`, `artifact_unknown`, `artifact_damaged`, and what the store throws. */
+export async function readArtifact(
+  context: EngineContext,
+  id: string,
+  name: string,
+  caller: Caller,
+): Promise<ExportedFile> {
+  const { items } = await listArtifacts(context, id, caller);
+  const found = items.find((one) => one.name === name);
+  if (found === undefined)
+    throw new HoldfastError('artifact_unknown', `Run ${id} has no artifact ${JSON.stringify(name)}.`);
+  const bytes = await bytesOf(context, id, found);
+  const content = (async function* () {
+    yield bytes;
+  })();
+  return { name: fileNameOf(found), sizeBytes: bytes.length, content };
+}
+
+async function bytesOf({ stepContext }: EngineContext, id: string, found: Artifact): Promise<Buffer> {
+  const { artifacts: store } = stepContext;
+  if (store === null) throw new Error('an engine has a store of artifacts');
+  const there = await store.read(id, found);
+  if (there.type === 'whole') return there.bytes;
+  const what = there.type === 'missing' ? 'is not' : 'has other bytes than the log names';
+  throw new HoldfastError('artifact_damaged', `The artifact ${found.name} of run ${id} ${what} in ${store.place}.`);
+}
+
+const fileNameOf = ({ kind, path, name }: Artifact): string =>
+  kind === 'file' ? (path.split('/').at(-1) ?? name) : name;
+
+const AT_ONCE = 20;
+const TAKEN_MS = 60_000;
+
+/** Removes what runs kept that are erased or gone. What fails is tried again after a while. */
+export async function removeDropped({ stepContext, log }: EngineContext, isStopping: () => boolean): Promise<void> {
+  const { artifacts: store, knex } = stepContext;
+  if (store === null) return;
+  for (const runId of await takeDropped(knex, store.place, AT_ONCE, TAKEN_MS)) {
+    if (isStopping()) return;
+    try {
+      await store.remove(runId);
+      await forgetArtifacts(knex, runId);
+    } catch (error) {
+      const what = { component: 'artifacts', event: 'artifacts_kept', runId, error: String(error) };
+      log.warn(what, 'artifacts of an erased run could not be removed; it is tried again');
+      return;
+    }
+  }
+}

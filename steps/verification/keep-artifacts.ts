@@ -1,0 +1,233 @@
+import { filePatch, type PatchedFile } from '../../src/core/artifacts/file-patch.js';
+import {
+  ARTIFACT_BYTES,
+  ARTIFACTS_BYTES,
+  ARTIFACTS_MOST,
+  type Artifact,
+  isChosen,
+  type KeptArtifacts,
+  LEFT_OUT_MOST,
+  type TaskArtifacts,
+} from '../../src/core/artifacts/kept-artifacts.js';
+import type { FoundEntry } from '../../src/core/containers/environment.js';
+import { HoldfastError } from '../../src/core/errors/errors.js';
+import { bytesOf, type TaskFiles } from '../../src/core/tasks/task-file.js';
+import { breathe } from '../../src/storage/database/timing.js';
+import { beginArtifacts } from '../../src/storage/tasks/artifacts.js';
+import type { StepContext } from '../context.js';
+import { withDatabaseRetry } from '../database-retry.js';
+
+const WITHIN_MS = 600_000;
+const TRIES = 3;
+/** A larger text is in no patch, nor what comes behind so many changed files. */
+const TEXT_BYTES = 1_048_576;
+const CHANGED_MOST = 2000;
+const SHOWN = 300;
+
+export const PATCH = 'patch.diff';
+const REPOSITORY = '.git';
+
+export type ArtifactContext = Pick<StepContext, 'knex' | 'artifacts'>;
+
+/** Whose artifacts, and how many bytes it may still have. */
+export interface ArtifactOwner {
+  readonly id: string;
+  readonly tenant: string;
+  readonly bytesLeft: number;
+}
+
+/** Something to be kept under a name. */
+interface Kept {
+  readonly name: string;
+  readonly kind: Artifact['kind'];
+  readonly path: string;
+  readonly bytes: Buffer;
+}
+
+const shown = (text: string): string => text.slice(0, SHOWN).toWellFormed();
+
+/** What is kept of a run, in the order in which it came, and what is left out. */
+export class ArtifactKeeper {
+  readonly #ctx: ArtifactContext;
+  readonly #owner: ArtifactOwner;
+  readonly #items: Artifact[] = [];
+  readonly #leftOut: { path: string; why: string }[] = [];
+  #more = 0;
+  #bytes = 0;
+  /** Why nothing more can be kept; null: it can. */
+  #stopped: string | null = null;
+
+  constructor(ctx: ArtifactContext, owner: ArtifactOwner) {
+    this.#ctx = ctx;
+    this.#owner = owner;
+  }
+
+  kept(): KeptArtifacts {
+    return { items: this.#items, leftOut: this.#leftOut, more: this.#more };
+  }
+
+  omit(path: string, why: string): void {
+    if (this.#leftOut.length < LEFT_OUT_MOST) this.#leftOut.push({ path: shown(path), why: shown(why) });
+    else this.#more++;
+  }
+
+  /** Why something of this size cannot be kept; null: it can. */
+  refusal(sizeBytes: number): string | null {
+    if (this.#stopped !== null) return this.#stopped;
+    if (sizeBytes > ARTIFACT_BYTES) return `it has more than ${ARTIFACT_BYTES} bytes`;
+    if (this.#items.length >= ARTIFACTS_MOST) return `there are ${ARTIFACTS_MOST} artifacts already`;
+    const isFull = this.#bytes + sizeBytes > this.#owner.bytesLeft;
+    return isFull ? `the artifacts of a run have at most ${ARTIFACTS_BYTES} bytes` : null;
+  }
+
+  /** Puts it into the store. A store that fails keeps no one from the verdict: what it did not take is left out. */
+  async keep({ name, kind, path, bytes }: Kept): Promise<void> {
+    const refusal = this.refusal(bytes.length);
+    if (refusal !== null) return this.omit(path, refusal);
+    const { id, tenant } = this.#owner;
+    const { artifacts: store, knex } = this.#ctx;
+    if (store === null) throw new Error('a run that is verified has a store of artifacts');
+    await withDatabaseRetry(() => beginArtifacts(knex, { runId: id, tenant, place: store.place }));
+    try {
+      const { sha256, sizeBytes } = await store.put(id, bytes);
+      this.#items.push({ name, kind, path: shown(path), sizeBytes, sha256 });
+      this.#bytes += sizeBytes;
+    } catch (error) {
+      if (!(error instanceof HoldfastError)) throw error;
+      this.#stopped = error.message;
+      this.omit(path, error.message);
+    }
+  }
+}
+
+/** Where it is looked, and for what. */
+interface Workspace {
+  readonly entries: (signal: AbortSignal) => AsyncIterable<FoundEntry>;
+  /** What the task brought. */
+  readonly initial: TaskFiles;
+  readonly wanted: TaskArtifacts;
+}
+
+/**
+ * Keeps chosen files of a workspace, and what differs from the files that the task brought. The engine reads them: no program of the
+ * container has a part in it. Executed again, it puts the same under the same digests.
+ */
+export async function keepFiles(
+  ctx: ArtifactContext,
+  owner: ArtifactOwner,
+  workspace: Workspace,
+  signal: AbortSignal,
+  withinMs = WITHIN_MS,
+): Promise<KeptArtifacts> {
+  const late = AbortSignal.timeout(withinMs);
+  const within = AbortSignal.any([signal, late]);
+  for (let tries = 1; ; tries++) {
+    const keeper = new ArtifactKeeper(ctx, owner);
+    const files = new FileKeeper(keeper, workspace);
+    try {
+      for await (const entry of workspace.entries(within)) {
+        await files.take(entry);
+        await breathe(within);
+      }
+      await files.end(true);
+      return keeper.kept();
+    } catch (error) {
+      if (signal.aborted) throw error;
+      if (!late.aborted) {
+        if (!(error instanceof HoldfastError && error.code === 'file_unreadable')) throw error;
+        if (tries < TRIES) continue;
+      }
+      const why = late.aborted ? `it took longer than ${withinMs / 1000} seconds` : String(error);
+      keeper.omit(`what comes behind ${files.last}`, why);
+      await files.end(false);
+      return keeper.kept();
+    }
+  }
+}
+
+class FileKeeper {
+  last = 'the beginning';
+  readonly #keeper: ArtifactKeeper;
+  readonly #workspace: Workspace;
+  readonly #seen = new Set<string>();
+  readonly #patches: { path: string; text: string }[] = [];
+  #files = 0;
+
+  constructor(keeper: ArtifactKeeper, workspace: Workspace) {
+    this.#keeper = keeper;
+    this.#workspace = workspace;
+  }
+
+  async take(entry: FoundEntry): Promise<void> {
+    const { path, isFile, link, size } = entry;
+    this.last = shown(path);
+    if (path === '' || path.endsWith('/')) return;
+    const { wanted } = this.#workspace;
+    const isWanted = isChosen(path, wanted.files);
+    const isPatched = wanted.patch && !path.startsWith(`${REPOSITORY}/`);
+    if (!isFile) {
+      if (isWanted || isPatched) this.#keeper.omit(path, link === null ? 'it is no regular file' : 'it is a link');
+      return;
+    }
+    this.#seen.add(path);
+    const refusal = isWanted ? this.#keeper.refusal(size) : null;
+    if (refusal !== null) this.#keeper.omit(path, refusal);
+    const isRead = (isWanted && refusal === null) || (isPatched && size <= TEXT_BYTES);
+    const bytes = isRead ? await all(entry.content()) : null;
+    if (isPatched) this.#patch(entry, bytes);
+    if (!isWanted || refusal !== null || bytes === null) return;
+    await this.#keeper.keep({ name: `file-${++this.#files}`, kind: 'file', path, bytes });
+  }
+
+  #patch({ path, executable, size }: FoundEntry, bytes: Buffer | null): void {
+    const { initial } = this.#workspace;
+    const brought = Object.hasOwn(initial, path) ? initial[path] : undefined;
+    const before = brought === undefined ? null : { bytes: bytesOf(brought), executable: isExecutable(brought.mode) };
+    if (bytes !== null && before?.bytes.equals(bytes) === true && before.executable === executable) return;
+    const old = before === null ? null : textOf(before.bytes);
+    const text = bytes === null || size > TEXT_BYTES ? null : textOf(bytes);
+    if (bytes === null) this.#keeper.omit(path, `a text of more than ${TEXT_BYTES} bytes is in no patch`);
+    else if (text === null || (before !== null && old === null))
+      this.#keeper.omit(path, 'what is no text is in no patch');
+    else this.#add({ path, before: fileText(old, before?.executable), after: fileText(text, executable) });
+  }
+
+  #add(file: PatchedFile): void {
+    const text = filePatch(file);
+    if (text === null) return;
+    if (this.#patches.length < CHANGED_MOST) this.#patches.push({ path: file.path, text });
+    else this.#keeper.omit(file.path, `a patch has at most ${CHANGED_MOST} files`);
+  }
+
+  /** `whole`: everything was looked at, so that what was not seen is gone. */
+  async end(whole: boolean): Promise<void> {
+    const { wanted, initial } = this.#workspace;
+    if (!wanted.patch) return;
+    for (const [path, file] of whole ? Object.entries(initial) : []) {
+      if (this.#seen.has(path)) continue;
+      const before = textOf(bytesOf(file));
+      if (before === null) this.#keeper.omit(path, 'it was removed; what is no text is in no patch');
+      else this.#add({ path, before: fileText(before, isExecutable(file.mode)), after: null });
+    }
+    const inOrder = this.#patches.sort((a, b) => (a.path < b.path ? -1 : 1));
+    const bytes = Buffer.from(inOrder.map(({ text }) => text).join(''));
+    await this.#keeper.keep({ name: PATCH, kind: 'patch', path: 'files of the task', bytes });
+  }
+}
+
+const fileText = (text: string | null, executable = false) => (text === null ? null : { text, executable });
+
+const isExecutable = (mode: string): boolean => (Number.parseInt(mode || '0', 8) & 0o100) !== 0;
+
+/** Null: it is no text. */
+function textOf(bytes: Buffer): string | null {
+  if (bytes.includes(0)) return null;
+  const text = bytes.toString('utf8');
+  return Buffer.from(text, 'utf8').equals(bytes) ? text : null;
+}
+
+async function all(pieces: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const found: Uint8Array[] = [];
+  for await (const piece of pieces) found.push(piece);
+  return Buffer.concat(found);
+}
