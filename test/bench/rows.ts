@@ -6,6 +6,7 @@ import { COMMAND } from './rows/command.js';
 import { EXPORT } from './rows/export.js';
 import { LARGE_ROWS } from './rows/large.js';
 import { DECISION, LENGTH, START } from './rows/latency.js';
+import { LIST } from './rows/list.js';
 import { NUMBERS_ROWS } from './rows/numbers.js';
 import { PAUSED_ROWS } from './rows/paused.js';
 import { RECOVERY_ROWS } from './rows/recovery.js';
@@ -44,4 +45,5 @@ export const ROWS: readonly Row[] = [
   ...STREAM_ROWS,
   SUBSCRIBERS,
   ...LARGE_ROWS,
+  LIST,
 ];
