@@ -40,6 +40,7 @@ const configShape = z.strictObject({
     hostFolders: judgedLater,
     evolution: judgedLater,
     ceilings: judgedLater,
+    imagePolicy: judgedLater,
     bodiesApart: judgedLater,
   },
   tenants: tenantLimits.optional(),

@@ -7,6 +7,7 @@ import type {
   OpenOptions,
 } from '../../core/containers/environment.js';
 import { type EnvironmentSpec, unenforceable } from '../../core/containers/environment-spec.js';
+import { assertImageAllowed, type ImagePolicy, imagePolicy } from '../../core/containers/image-policy.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { Egress, type EgressPlace, type Shared, unshared, wantsEgress } from '../egress/egress.js';
 import { judgeCommand } from '../exec/judge-command.js';
@@ -33,6 +34,7 @@ export class DockerEngine implements EnvironmentEngine {
   #id: string | null = null;
   #look: Promise<unknown> | null = null;
 
+  readonly #images: ImagePolicy;
   readonly #assertMounts: (spec: EnvironmentSpec) => void;
 
   /**
@@ -45,8 +47,10 @@ export class DockerEngine implements EnvironmentEngine {
       readonly patienceMs: number;
       readonly egress?: EgressPlace | null;
       readonly assertMounts?: (spec: EnvironmentSpec) => void;
+      readonly images?: ImagePolicy;
     },
   ) {
+    this.#images = options.images ?? imagePolicy.parse({});
     this.#assertMounts = options.assertMounts ?? (() => undefined);
     this.#host = host;
     this.#engine = new EngineConnection(host, options.patienceMs);
@@ -73,8 +77,14 @@ export class DockerEngine implements EnvironmentEngine {
     const engine = this.#engine;
     const open = async (begun: boolean, lookLater: boolean, signal: AbortSignal): Promise<Ready> => {
       this.#assertMounts(identity.spec);
+      assertImageAllowed(identity.spec.image, this.#images);
       const egress = await this.#share(identity, signal);
-      return readyContainer(engine, identity, { ...options, begun, lookLater, signal, egress }, this.#verified);
+      return readyContainer(
+        engine,
+        identity,
+        { ...options, begun, lookLater, signal, egress, images: this.#images },
+        this.#verified,
+      );
     };
     let ready = await open(options.begun, options.lookLater === true, options.signal);
     const isJudged = identity.purpose === 'verification';

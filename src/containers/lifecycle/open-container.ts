@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type Docker from 'dockerode';
 import { type EnvironmentIdentity, environmentName, type OpenOptions } from '../../core/containers/environment.js';
+import type { ImagePolicy } from '../../core/containers/image-policy.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { LABELS } from '../docker/container-options.js';
 import { isHeld, isOvertaken, statusOf } from '../docker/engine-answers.js';
@@ -9,6 +10,7 @@ import { inspect } from '../docker/inspect.js';
 import type { Shared } from '../egress/egress.js';
 import { makeContainer } from './make-container.js';
 import { ownVolumes } from './own-volumes.js';
+import { readyImage } from './ready-image.js';
 import { remakeContainer, takePlace } from './remake-container.js';
 
 /** How often a container may be found in a state that leads nowhere before it is given up. */
@@ -16,7 +18,7 @@ const ROUNDS = 10;
 const PAUSE_MS = 100;
 
 /** `egress`: what its programs reach a proxy of this process by; null: nothing. */
-export type ReadyOptions = OpenOptions & { readonly egress: Shared | null };
+export type ReadyOptions = OpenOptions & { readonly egress: Shared | null; readonly images: ImagePolicy };
 
 /**
  * Makes a container and its volumes if no one has, and starts it if it does not run. The one that does the same at the same time ends
@@ -56,6 +58,7 @@ async function open(
     if (found === null) {
       if (await takePlace(engine, identity, options.signal)) continue;
       if (begun) throw lost(identity);
+      await readyImage(engine, identity, options.images, options.signal);
       const made = await makeContainer(engine, identity, options.egress, options.signal);
       beside.push(ownVolumes(engine, identity, options.signal));
       if (made === null) continue;

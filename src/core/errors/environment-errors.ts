@@ -60,7 +60,13 @@ export const ENVIRONMENT_ERRORS = {
     422,
     'stop',
     'The engine has no such image',
-    'Pull or build the image on the engine, or correct its name.',
+    'Pull or build the image on the engine, or correct its name; `imagePolicy.pull` lets the engine pull it.',
+  ),
+  image_refused: row(
+    422,
+    'stop',
+    'The image is of a registry that is not allowed',
+    'Use an image of an allowed registry, or add the registry to `imagePolicy.registries` of the configuration.',
   ),
   build_failed: row(
     422,
@@ -94,6 +100,7 @@ const ENDS_THE_RUN: ReadonlySet<string> = new Set<keyof typeof ENVIRONMENT_ERROR
   'environment_elsewhere',
   'engine_unreachable',
   'image_unknown',
+  'image_refused',
   'scaffold_failed',
 ]);
 

@@ -36,7 +36,7 @@ export const isRetried = (code: string): boolean => RETRIED.has(code);
  */
 const OF_ITS_PLACE: ReadonlySet<string> = new Set<ErrorCode>([
   ...(['environment_lost', 'environment_failed', 'environment_conflict', 'environment_elsewhere'] as const),
-  ...(['environment_unenforceable', 'image_unknown', 'replay_diverged', 'state_unreadable'] as const),
+  ...(['environment_unenforceable', 'image_unknown', 'image_refused', 'replay_diverged', 'state_unreadable'] as const),
 ]);
 
 export const isOfItsPlace = (code: string): boolean => OF_ITS_PLACE.has(code);

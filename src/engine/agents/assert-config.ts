@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { alertsConfig } from '../../core/agents/alert-rules.js';
 import { evolutionConfig } from '../../core/agents/evolution-terms.js';
 import { ceilings, hostFolder } from '../../core/containers/ceilings.js';
+import { imagePolicy } from '../../core/containers/image-policy.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { fieldErrorsOf } from '../../core/field-errors.js';
 import { LONGEST_MS } from '../../core/interruptions/wait.js';
@@ -28,6 +29,7 @@ const settings = z.object({
   alerts: alertsConfig.optional(),
   hostFolders: z.array(hostFolder).max(100).optional(),
   ceilings: ceilings.optional(),
+  imagePolicy: imagePolicy.optional(),
   evolution: evolutionConfig.optional(),
   bodiesApart: z.int().min(1).max(1000).optional(),
   rewards: z

@@ -7,6 +7,7 @@ import type { BudgetsInput } from '../../core/budgets/budget.js';
 import type { ConfiguredPrice, PriceTable } from '../../core/budgets/price.js';
 import type { CeilingsConfig, HostFolderConfig } from '../../core/containers/ceilings.js';
 import type { EnvironmentInput } from '../../core/containers/environment-spec.js';
+import type { ImagePolicyConfig } from '../../core/containers/image-policy.js';
 import type { GrantInput } from '../../core/grants/grants.js';
 import type { DispatchLimits, NamedLimits, TenantLimits } from '../../core/queue/dispatch.js';
 import type { StallsConfig } from '../../core/queue/worker.js';
@@ -116,6 +117,8 @@ export interface HoldfastConfig {
   readonly hostFolders?: readonly HostFolderConfig[];
   /** Up to where an operator may ask for what a container takes: `{ memoryMb: 4096, allowedEgress: ['pypi.org'] }`. See docs/containers/README.md. */
   readonly ceilings?: CeilingsConfig;
+  /** Whether the engine pulls images, and the allowed registries: `{ pull: 'missing', registries: ['ghcr.io'] }`. See docs/operate/images.md. */
+  readonly imagePolicy?: ImagePolicyConfig;
   /** Threads and processes at once in which bodies of tools work. Default: one for each processor, at least two. See docs/agents/isolation.md. */
   readonly bodiesApart?: number;
 }

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import type { EnvironmentEngine } from '../../core/containers/environment.js';
+import { imagePolicy } from '../../core/containers/image-policy.js';
 import { checkedAddresses, systemResolve } from '../../tools/http/http-address.js';
 import type { RegisteredAgent } from '../agents/agent-registry.js';
 import { DEFAULT_DATA_DIR, type EngineConfig, withDefaults } from '../engine-config.js';
@@ -34,7 +35,10 @@ export async function openContainers(
   };
   // Loaded where it is needed: most processes have no containers, and start sooner.
   const { DockerEngine } = await import('../../containers/docker/docker-engine.js');
-  return new DockerEngine(host, { patienceMs, egress, assertMounts: (spec) => hostFolders.assertMounts(spec) });
+  return new DockerEngine(host, {
+    ...{ patienceMs, egress, assertMounts: (spec) => hostFolders.assertMounts(spec) },
+    images: imagePolicy.parse(config.imagePolicy ?? {}),
+  });
 }
 
 const urlOf = (name: string, port: number): URL => new URL(`http://${name.includes(':') ? `[${name}]` : name}:${port}`);
