@@ -12,6 +12,7 @@ import * as memory from './0010-memory.js';
 import * as agentVersions from './0011-agent-versions.js';
 import * as alerts from './0012-alerts.js';
 import * as artifacts from './0013-artifacts.js';
+import * as sessionLabels from './0014-session-labels.js';
 
 export interface Migration {
   readonly name: string;
@@ -33,4 +34,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0011-agent-versions', up: agentVersions.up },
   { name: '0012-alerts', up: alerts.up },
   { name: '0013-artifacts', up: artifacts.up },
+  { name: '0014-session-labels', up: sessionLabels.up },
 ];

@@ -27,7 +27,7 @@ import { storedState } from './resume/rebuild-state.js';
 import { resumeState } from './resume/resume-state.js';
 import { stateText } from './resume/state-text.js';
 import { runContextOf } from './sdk/sdk-internals.js';
-import { type RunFacts, type SegmentContext, stopFromHalt } from './segment-context.js';
+import { labelsPassedOn, type RunFacts, type SegmentContext, stopFromHalt } from './segment-context.js';
 import { waitForApprovals } from './tool-calls/approvals.js';
 import { verifyRun } from './verification/verify-run.js';
 
@@ -49,7 +49,8 @@ async function letAgentWork(options: Workplace, scope: SegmentContext): Promise<
     waitForApprovals(scope, state);
     if (scope.stop !== null || scope.waits.length > 0) return await outcomeOf(scope, state);
     const produced = scope.run.sessionId === null ? null : restoreOutput(state, itemsOfInput(toJson(result.output)));
-    return { type: 'completed', output: toJson(result.finalOutput), produced };
+    const labels = produced === null ? [] : labelsPassedOn(scope);
+    return { type: 'completed', output: toJson(result.finalOutput), produced, ...(labels.length > 0 && { labels }) };
   } catch (error) {
     if (scope.broken !== null) throw scope.broken.error;
     return scope.stop !== null && scope.state !== null ? await outcomeOf(scope, scope.state) : outcomeFromError(error);
@@ -98,7 +99,7 @@ async function outcomeOf(scope: SegmentContext, state: RunState<unknown, Agent>)
   const context = changed === null ? {} : { context: changed };
   // A long run has a long text: others have their turn before and after.
   await breathe();
-  const text = stateText(state, scope.suspended, scope.own.present, scope.memory.kept);
+  const text = stateText(state, scope.suspended, scope.own.present, scope.run.memory && scope.memory.kept);
   await breathe();
   return stop === null || stop.type === 'wait'
     ? { type: 'paused', waits, state: text, carried: carriedOf(scope), ...context }

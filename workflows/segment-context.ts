@@ -21,7 +21,7 @@ import type { LiveState, StateProblem } from '../src/core/tools/agent-state.js';
 import type { McpRules } from '../src/core/tools/mcp.js';
 import type { MemorySpace } from '../src/core/tools/memory-space.js';
 import type { PlainTools, ToolSpec } from '../src/core/tools/tool.js';
-import type { LiveMemory } from '../src/core/tools/tool-memory.js';
+import type { LiveMemory, TrustLabel } from '../src/core/tools/tool-memory.js';
 import type { KeptOutcome } from '../src/storage/runs/calls.js';
 import type { DeclaredTool } from '../src/tools/define/define-tool.js';
 import type { StartableAgent } from '../steps/agents/start-child.js';
@@ -315,3 +315,7 @@ export interface RunScaffold {
 export type AgentToolResult =
   | Extract<ToolResult, { type: 'settled' }>
   | { readonly type: 'suspended'; readonly state: string | null };
+
+/** Labels of what a run passes on. What one without labels has read before its first segment here is not known. */
+export const labelsPassedOn = ({ run, memory, first }: SegmentContext): readonly TrustLabel[] =>
+  run.memory === null && first > 0 ? [...new Set<TrustLabel>([...memory.labels, 'untrusted:agent'])] : memory.labels;

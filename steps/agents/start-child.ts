@@ -19,7 +19,7 @@ import type { TrustLabel } from '../../src/core/tools/tool-memory.js';
 import { approversOf } from '../../src/storage/interruptions/interruptions.js';
 import { createLog, extendLog } from '../../src/storage/log/events.js';
 import { eventIdOf, readEvent } from '../../src/storage/log/read-events.js';
-import { requestersOf } from '../../src/storage/log/requesters.js';
+import { labelsGiven, requestersOf } from '../../src/storage/log/requesters.js';
 import { copySubjects } from '../../src/storage/retention/subjects.js';
 import { ancestorsOf, limitsOf, type RunRow } from '../../src/storage/runs/run-row.js';
 import { insertRun, lockRun, runs } from '../../src/storage/runs/runs.js';
@@ -103,11 +103,12 @@ export async function startChild(ctx: StepContext, start: ChildStart): Promise<S
     await copySubjects(trx, parent.id, id);
     const log = await createLog(trx, id, row.tenant, randomBytes(32).toString('hex'));
     const eventId = await eventIdOf(trx, parent.id, start.causeKey);
+    const labels = new Set([...(await labelsGiven(trx, parent.id)), ...start.labels]);
     const data: EventData<'run.created'> = {
       ...{ agent: name, agentVersion: version, agentHash: definitionHash, input, metadata: {} },
       ...{ grants: grantsToJson(grants), policyVersion: grants.policyVersion, limits, pinned },
       ...(agent.state && { state: agent.state.initial }),
-      ...(start.labels.length === 0 ? {} : { labels: [...start.labels] }),
+      ...(labels.size === 0 ? {} : { labels: [...labels] }),
       ...(proposal !== null && start.isApproved
         ? { approvedPlan: { runId: id, digest: proposal.digest, by: await approversOf(trx, parent.id, callId) } }
         : {}),

@@ -7,6 +7,7 @@ import {
   assertChanges,
   assertDocument,
   assertFewChanges,
+  assertShortHistory,
   changeShape,
   memoryKey,
   memoryValue,
@@ -34,6 +35,7 @@ import {
   findDocument,
   insertDocument,
   labelsOf,
+  labelsOfDocuments,
   latestDocuments,
   lockDocument,
   searchDocuments,
@@ -97,12 +99,14 @@ export function memoryOfCall(
   const read: MemoryRef[] = [];
   const labels = new Set<TrustLabel>([...found.labels, ...(spec.label === undefined ? [] : [spec.label])]);
 
-  const open = (action: 'read' | 'write', name: string): MemorySpace => {
+  const declared = (name: string): MemorySpace => {
     const space = found.spaces.get(name);
-    if (space === undefined) {
-      const known = [...found.spaces.keys()].join(', ');
-      throw new HoldfastError('memory_unknown', `There is no memory space ${JSON.stringify(name)}. Known: ${known}.`);
-    }
+    if (space !== undefined) return space;
+    const known = [...found.spaces.keys()].join(', ');
+    throw new HoldfastError('memory_unknown', `There is no memory space ${JSON.stringify(name)}. Known: ${known}.`);
+  };
+  const open = (action: 'read' | 'write', name: string): MemorySpace => {
+    const space = declared(name);
     call.require(`memory:${action}:${name}`);
     return space;
   };
@@ -110,6 +114,12 @@ export function memoryOfCall(
     ...{ tenant, space: space.name },
     owner: await ownerOf(db, space, { runId, agent: found.agent, sessionId: found.sessionId }),
   });
+
+  /** Labels of documents that a call says to follow from, whether it has read them or not. */
+  const labelsStated = async (trx: Knex.Transaction, refs: readonly MemoryRef[]): Promise<readonly TrustLabel[]> => {
+    const places = refs.map(async (ref) => ({ ...(await placeOf(declared(ref.space), trx)), key: ref.key }));
+    return labelsOfDocuments(trx, await Promise.all(places));
+  };
 
   const recalled = (items: readonly MemoryDocument[]): readonly MemoryDocument[] => {
     const refs = items.map(({ space, key, version }) => ({ space, key, version }));
@@ -132,7 +142,10 @@ export function memoryOfCall(
       const place = { ...(await placeOf(one.space, trx)), key: one.key };
       const before = await claimWrite(trx, name, { run_id: runId, tenant });
       if (before !== null) return before;
-      const made = await writeOnce(trx, place, one, provenance);
+      const made = await writeOnce(trx, place, one, {
+        ...provenance,
+        labels: [...new Set([...provenance.labels, ...(await labelsStated(trx, one.derivedFrom))])],
+      });
       await endWrite(trx, name, made);
       return made;
     });
@@ -216,6 +229,7 @@ async function writeOnce(
   assertDocument(space, key, value);
   const labels = [...new Set([...labelsOf(row.labels), ...provenance.labels])].sort();
   const state = { version, value, labels, document: document.bytes };
+  assertShortHistory(key, state.document.length);
   await updateDocument(trx, place, state, space.days);
   await insertChange(trx, place, { ...provenance, version, base, ops, frontiers: document.frontiers });
   document.free();

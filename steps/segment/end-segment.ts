@@ -1,12 +1,12 @@
 import type { Knex } from 'knex';
 import { itemsOfInput, keptItems } from '../../src/core/agents/session.js';
 import { kindFor } from '../../src/core/interruptions/interruption.js';
-import { canonical, digestOf, type JsonObject, sha256 } from '../../src/core/json.js';
+import { canonical, digestOf, sha256 } from '../../src/core/json.js';
 import type { EventDraft } from '../../src/core/log/event.js';
 import { type ApprovalTerms, type Ending, interruptionId, verdictsFor, type Wait } from '../../src/core/runs/ending.js';
 import { isOver, type Usage } from '../../src/core/runs/run.js';
 import { judgementOf, type TaskVerified } from '../../src/core/tasks/task-reward.js';
-import { appendSessionItems, lockSession } from '../../src/storage/agents/sessions.js';
+import { appendSessionItems, labelSession, lockSession } from '../../src/storage/agents/sessions.js';
 import { assumeLost } from '../../src/storage/budgets/budgets.js';
 import { costOfEach } from '../../src/storage/budgets/charges.js';
 import { lockFamilyFor } from '../../src/storage/dbos/executions.js';
@@ -14,6 +14,7 @@ import { carryInterruptions, insertInterruption, pendingOf } from '../../src/sto
 import { insertTimer } from '../../src/storage/interruptions/timers.js';
 import { appendEvents, extendLog } from '../../src/storage/log/events.js';
 import { readHead } from '../../src/storage/log/read-events.js';
+import { labelsGiven } from '../../src/storage/log/requesters.js';
 import type { LogTail } from '../../src/storage/log/write-events.js';
 import { inputOf, type RunRow } from '../../src/storage/runs/run-row.js';
 import { updateRun } from '../../src/storage/runs/runs.js';
@@ -117,7 +118,7 @@ const OUTCOMES: {
 } = {
   completed: async (ctx, trx, end, run) => ({
     events: [
-      ...(await saveSession(trx, run, end.ending.produced ?? [], end.parentKey)),
+      ...(await saveSession(trx, run, end.ending, end.parentKey)),
       { key: 'end', parentKey: end.parentKey, kind: 'run.completed', data: { output: end.ending.output } },
     ],
     change: { status: 'completed', output: canonical(end.ending.output), completed_at: new Date(ctx.now()) },
@@ -225,7 +226,7 @@ const severalOf = (required: number) => (required === 1 ? {} : { requiredApprova
 export async function saveSession(
   trx: Knex.Transaction,
   run: RunRow,
-  produced: readonly JsonObject[],
+  { produced, labels = [] }: Pick<Extract<Ending, { type: 'completed' }>, 'produced' | 'labels'>,
   parentKey: string,
 ): Promise<readonly EventDraft[]> {
   if (run.session_id === null) return [];
@@ -233,8 +234,9 @@ export async function saveSession(
   // Only the run that holds the session writes to it: another run may have gone on with the conversation since.
   if (session === undefined || session.run_id !== run.id) return [];
   const asked = itemsOfInput(inputOf(run)).slice(run.history_items);
-  const items = keptItems([...asked, ...produced]);
+  const items = keptItems([...asked, ...(produced ?? [])]);
   await appendSessionItems(trx, session, items, run.id);
+  await labelSession(trx, session, [...(await labelsGiven(trx, run.id)), ...labels]);
   const data = { sessionId: session.id, items: items.length, digest: digestOf(items) };
   return [{ key: 'session:saved', parentKey, kind: 'session.saved', data }];
 }

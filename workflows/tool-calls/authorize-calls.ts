@@ -179,9 +179,8 @@ export async function authorizeCalls(
 }
 
 /** What a provider's own tools have found, such as its search, came in with the answer. */
-function labelHosted({ run, memory }: SegmentContext, output: readonly JsonObject[]): void {
-  if (run.memory !== null && output.some(({ type }) => type === 'hosted_tool_call'))
-    memory.add({ labels: ['untrusted:web'] });
+function labelHosted({ memory }: SegmentContext, output: readonly JsonObject[]): void {
+  if (output.some(({ type }) => type === 'hosted_tool_call')) memory.add({ labels: ['untrusted:web'] });
 }
 
 async function authorizeOne(

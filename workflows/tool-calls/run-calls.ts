@@ -195,8 +195,8 @@ function applyState(scope: SegmentContext, result: Result, tool: string): void {
 }
 
 /** What a call read of memory, and what it brought in, is the provenance of its later writes. */
-function applyMemory({ run, memory }: SegmentContext, result: Result, { label }: ToolSpec): void {
-  if (run.memory === null || (result.type !== 'settled' && result.type !== 'tripped')) return;
+function applyMemory({ memory }: SegmentContext, result: Result, { label }: ToolSpec): void {
+  if (result.type !== 'settled' && result.type !== 'tripped') return;
   if (result.outcome.type === 'refused') return;
   if (label !== undefined) memory.add({ labels: [label] });
   if (result.outcome.memory !== undefined) memory.add(result.outcome.memory);

@@ -13,7 +13,7 @@ import { invokeOf } from '../../src/tools/define/watched-tool.js';
 import { startChild } from '../../steps/agents/start-child.js';
 import type { ToolResult } from '../../steps/calls/call-tool.js';
 import { notingRefusals } from '../sdk/unsupported.js';
-import type { AgentToolResult, AuthorizedCall, SegmentContext } from '../segment-context.js';
+import { type AgentToolResult, type AuthorizedCall, labelsPassedOn, type SegmentContext } from '../segment-context.js';
 import { mcpBody, mcpSourceOf } from './mcp-tools.js';
 
 /** The body of a call: what a declared tool executes, or `invoke` of a tool of a plain SDK program. */
@@ -69,7 +69,7 @@ export function subAgentBody(scope: SegmentContext, authorized: AuthorizedCall):
     const isApproved = authorized.approved && authorized.standing === null;
     const started = await startChild(scope.ctx, {
       ...{ parent, callId, causeKey, spec, agent, input, isApproved },
-      labels: scope.memory.labels,
+      labels: labelsPassedOn(scope),
     });
     return waitForChild(started.childRunId, toJson(started));
   };

@@ -8,7 +8,7 @@ import {
   spacePath,
 } from '../memory/memory-view.js';
 import { pageLimit } from '../page.js';
-import { MEMORY_LIMITS } from '../tools/tool-memory.js';
+import { queryText } from '../tools/memory-change.js';
 import { pageOf, pageQuery } from './fields.js';
 import { operation } from './operation.js';
 
@@ -31,7 +31,7 @@ export const MEMORY_OPERATIONS = {
     query: z.strictObject({
       ...pageQuery,
       owner: z.string().max(200).exactOptional().describe('Only of this owner.'),
-      q: z.string().min(1).max(MEMORY_LIMITS.text).exactOptional().describe('Only with all of these words.'),
+      q: queryText.exactOptional().describe('Only with all of these words.'),
     }),
     response: pageOf(memoryEntry),
     errors: [],

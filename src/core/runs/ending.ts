@@ -2,6 +2,7 @@ import type { ErrorView } from '../errors/errors.js';
 import type { InterruptionReason, InterruptionView } from '../interruptions/interruption.js';
 import type { PlacedWait } from '../interruptions/wait.js';
 import { digestOf, type JsonObject, type JsonValue } from '../json.js';
+import type { TrustLabel } from '../tools/tool-memory.js';
 import type { ContextChange } from './run-context.js';
 
 /** Something that a segment ends to wait for. */
@@ -40,6 +41,8 @@ export type Ending =
       readonly output: JsonValue;
       /** What the run adds to its session; null: it is in none. */
       readonly produced: readonly JsonObject[] | null;
+      /** Labels of what it read from outside, which its session gets. */
+      readonly labels?: readonly TrustLabel[];
     }
   | { readonly type: 'failed'; readonly error: ErrorView }
   | { readonly type: 'cancelled' }

@@ -7,6 +7,10 @@ import type { StateOp } from './agent-state.js';
 export const MEMORY_LIMITS = {
   /** A document as JSON, and the changes of one write. */
   documentBytes: 65_536,
+  /** A document with its history, as the library keeps it. */
+  historyBytes: 2_097_152,
+  /** Names in the path of a change. */
+  depth: 64,
   /** Characters of a key, and of a query. */
   text: 512,
   /** Documents of one answer. */
@@ -63,7 +67,7 @@ export interface MemoryQuery {
 export interface MemoryWrite {
   /** Default: one of its own for each write. */
   readonly key?: string;
-  /** Documents that it follows from, beside those that the run has read. */
+  /** Documents that it follows from, beside those that the run has read. What is written gets their labels. */
   readonly derivedFrom?: readonly MemoryRef[];
 }
 

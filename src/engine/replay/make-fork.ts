@@ -292,7 +292,7 @@ function pinnedOf(context: EngineContext, { source, input, onward }: Fork, to: P
   };
 }
 
-function createdEvent(run: Pinned, requestedBy: string[], { context, state, approvedPlan }: Given): EventDraft {
+function createdEvent(run: Pinned, requestedBy: string[], { context, state, approvedPlan, labels }: Given): EventDraft {
   const { agent, agentVersion, agentHash, input, metadata, limits, policyVersion } = run;
   const { priority, stream = null, scaffold = null, taskId = null } = run;
   const pinned = { priority, stream, scaffold, taskId, timeLeftMs: null, ancestors: [] };
@@ -310,6 +310,7 @@ function createdEvent(run: Pinned, requestedBy: string[], { context, state, appr
     ...(state && { state }),
     // It names the source, and allows nothing here.
     ...(approvedPlan && { approvedPlan }),
+    ...(labels.length > 0 && { labels: [...labels] }),
   };
   return { key: 'created', parentKey: null, kind: 'run.created', data };
 }

@@ -14,6 +14,7 @@ import { HoldfastError } from '../../core/errors/errors.js';
 import { canonical, digestOf, type JsonObject, type JsonValue, toJson } from '../../core/json.js';
 import type { EventDraft } from '../../core/log/event.js';
 import type { Page } from '../../core/page.js';
+import type { TrustLabel } from '../../core/tools/tool-memory.js';
 import { unmarkedItem } from '../../models/providers/answered-by.js';
 import { listSessionRows } from '../../storage/agents/session-list.js';
 import {
@@ -29,6 +30,7 @@ import {
   type SessionRow,
   sessionViewOf,
 } from '../../storage/agents/sessions.js';
+import { labelsOf } from '../../storage/memory/documents.js';
 import { removeMemoryOfSession } from '../../storage/memory/erase.js';
 import { subjectsInSession } from '../../storage/retention/subjects.js';
 import { cursorAfter } from '../../storage/runs/run-list.js';
@@ -40,6 +42,8 @@ interface TakenSession {
   readonly loaded: EventDraft;
   /** Whom the runs were about that said something in it. */
   readonly subjects: readonly string[];
+  /** Labels of what these runs had read from outside. */
+  readonly labels: readonly TrustLabel[];
 }
 
 /**
@@ -61,8 +65,14 @@ export async function takeSession(
   const input = [...history, ...itemsOfInput(asked)];
   await updateRun(trx, runId, { input: canonical(input), session_id: row.id, history_items: history.length });
   const data = { sessionId: row.id, items: history.length, digest: digestOf(history) };
+  const labels = labelsOf(row.labels);
   const subjects = stored.length === 0 ? [] : await subjectsInSession(trx, row.tenant, row.id);
-  return { input, loaded: { key: 'session:loaded', parentKey: 'created', kind: 'session.loaded', data }, subjects };
+  return {
+    input,
+    loaded: { key: 'session:loaded', parentKey: 'created', kind: 'session.loaded', data },
+    subjects,
+    labels,
+  };
 }
 
 /** Throws `session_busy` while a run is in the session. */

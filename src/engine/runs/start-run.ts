@@ -57,9 +57,9 @@ export async function writeRun(
   const pinned = { grants: grantsToJson(grants), limits, metadata, stream, scaffold };
   const inserted = await insertRun(trx, { ...of, ...pinned, priority, taskId, input: run.input });
   await claim();
-  const { input, loaded, subjects } =
+  const { input, loaded, subjects, labels } =
     sessionId === null
-      ? { input: run.input, loaded: null, subjects: [] }
+      ? { input: run.input, loaded: null, subjects: [], labels: [] }
       : await takeSession(trx, { tenant, id: sessionId }, id, run.input);
   const about = [...run.subjects, ...subjects];
   await assertNotErasing(trx, tenant, about);
@@ -70,6 +70,7 @@ export async function writeRun(
     ...{ grants: grantsToJson(grants), policyVersion: grants.policyVersion, limits },
     ...(run.context === undefined ? {} : { context: run.context }),
     ...(agent.state && { state: agent.state.initial }),
+    ...(labels.length === 0 ? {} : { labels: [...labels] }),
     pinned: { priority, stream, scaffold, taskId, timeLeftMs: null, ancestors: [] },
     requestedBy: [...run.requestedBy],
   };

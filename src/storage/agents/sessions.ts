@@ -1,6 +1,8 @@
 import type { Knex } from 'knex';
 import type { SessionItem, SessionView } from '../../core/agents/session.js';
 import { canonical, type JsonObject, jsonObject } from '../../core/json.js';
+import type { TrustLabel } from '../../core/tools/tool-memory.js';
+import { labelsOf } from '../memory/documents.js';
 import { type PageRows, rowsOfPage } from '../runs/page-rows.js';
 
 /** A row of `holdfast.sessions` as the driver gives it: int8 as text. */
@@ -10,6 +12,7 @@ export interface SessionRow {
   run_id: string | null;
   items: number;
   bytes: string;
+  labels: string;
   created_at: Date;
   updated_at: Date;
 }
@@ -76,6 +79,16 @@ export async function appendSessionItems(
   await sessions(trx)
     .where({ tenant, id })
     .update({ items: row.items + added.length, bytes: String(bytes), updated_at: now(trx) });
+}
+
+/** Adds labels of what a run in it had read from outside, under the lock of its row. They only grow. */
+export async function labelSession(
+  trx: Knex.Transaction,
+  { tenant, id, labels }: SessionRow,
+  added: readonly TrustLabel[],
+): Promise<void> {
+  const all = canonical([...new Set([...labelsOf(labels), ...added])].sort());
+  if (all !== labels) await sessions(trx).where({ tenant, id }).update({ labels: all });
 }
 
 /** Takes the last items away, under the lock of the session's row, and gives them in order. */

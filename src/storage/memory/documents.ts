@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import { z } from 'zod';
-import { canonical, type JsonObject, type JsonValue, jsonObject } from '../../core/json.js';
+import { canonical, type JsonObject, type JsonValue, jsonObject, plainText } from '../../core/json.js';
 import { type MemoryDocument, type TrustLabel, trustLabel } from '../../core/tools/tool-memory.js';
 
 /** A part of a space: what belongs to one owner. */
@@ -90,11 +90,21 @@ export async function searchDocuments(
        from (select ${QUERIES[match]} as asked) q
        join holdfast.memory_documents d
          on d.search @@ (q.asked && array_to_string(array[md5(:tenant || '/' || :space || '/' || :owner)], '')::tsquery)
-      where d.tenant = :tenant and d.space = :space and d.owner = :owner and ${LIVING}
+      where numnode(q.asked) > 0 and d.tenant = :tenant and d.space = :space and d.owner = :owner and ${LIVING}
       order by ts_rank_cd(d.search, q.asked) desc, d.changed_at desc, d.key limit :limit`,
     { tenant, space, owner, query, limit },
   );
   return rows.map(documentOf);
+}
+
+/** Labels that documents have between them. Those that are not there have none. */
+export async function labelsOfDocuments(db: Knex, places: readonly DocumentPlace[]): Promise<readonly TrustLabel[]> {
+  const found: TrustLabel[] = [];
+  for (const { tenant, space, owner, key } of places) {
+    const row = await documents(db).where({ tenant, space, owner, key }).first('labels');
+    if (row !== undefined) found.push(...labelsOf(row.labels));
+  }
+  return found;
 }
 
 /** Holds a document until the transaction ends; undefined: there is none, or its time is over. */
@@ -162,5 +172,5 @@ function wordsOf(key: string, value: JsonObject): string {
       }
   };
   look(value);
-  return words.join('\n');
+  return plainText(words.join('\n'));
 }

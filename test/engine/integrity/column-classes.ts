@@ -75,7 +75,7 @@ const OTHERS: { readonly [table: string]: readonly Classed[] } = {
   sessions: all(
     'shown',
     'the conversation as it is kept; what a run was given of it is in the log',
-    'tenant id run_id items bytes created_at updated_at',
+    'tenant id run_id items bytes labels created_at updated_at',
   ),
   session_items: all('shown', 'the same', 'tenant session_id seq run_id item'),
   memory_documents: all(

@@ -1,0 +1,153 @@
+import type { LoroDoc, Value } from 'loro-crdt';
+import { isObject, type JsonValue } from '../../core/json.js';
+import { namesOf, pointerTo, type StateOp } from '../../core/tools/agent-state.js';
+import { keptItem, LEAVES, type Leaf, listName, listPath, sumName, sumPath } from './crdt-names.js';
+
+/** Makes changes in a document of the library, and commits them. */
+export function changeDocument(doc: LoroDoc, ops: readonly StateOp[]): void {
+  const parts = new Parts(doc);
+  for (const op of ops) OPS[op.op](parts, op as never);
+  doc.commit();
+}
+
+/** The parts of a document, with an index of what is there: the library takes long to list them, and a change has many operations. */
+class Parts {
+  readonly #doc: LoroDoc;
+  readonly #leaves: Map<string, Leaf>;
+  readonly #lists = new Set<string>();
+  readonly #sums = new Set<string>();
+
+  constructor(doc: LoroDoc) {
+    this.#doc = doc;
+    this.#leaves = new Map(doc.getMap(LEAVES).entries() as [string, unknown][] as [string, Leaf][]);
+    for (const name of Object.keys(doc.getShallowValue())) {
+      const [list, sum] = [listPath(name), sumPath(name)];
+      if (list !== null) this.#lists.add(list);
+      if (sum !== null) this.#sums.add(sum);
+    }
+  }
+
+  leaf(path: string): Leaf | undefined {
+    return this.#leaves.get(path);
+  }
+
+  setLeaf(path: string, leaf: Leaf): void {
+    this.#leaves.set(path, leaf);
+    this.#doc.getMap(LEAVES).set(path, leaf as unknown as Value);
+  }
+
+  sum(path: string): number {
+    return this.#sums.has(path) ? this.#doc.getCounter(sumName(path)).value : 0;
+  }
+
+  increment(path: string, by: number): void {
+    this.#sums.add(path);
+    this.#doc.getCounter(sumName(path)).increment(by);
+  }
+
+  items(path: string): readonly JsonValue[] {
+    return this.#lists.has(path) ? (this.#doc.getList(listName(path)).toArray() as JsonValue[]) : [];
+  }
+
+  insert(path: string, at: number, item: JsonValue): void {
+    this.#lists.add(path);
+    this.#doc.getList(listName(path)).insert(at, item as Value);
+  }
+
+  /** Removes from a list what is not at the beginning or the end of what it is to become. */
+  empty(path: string, next: readonly JsonValue[]): void {
+    const was = this.items(path);
+    if (was.length === 0) return;
+    const { head, tail } = same(was, next);
+    if (was.length > head + tail) this.#doc.getList(listName(path)).delete(head, was.length - head - tail);
+  }
+
+  /** Removes what stands at a path and below it, but for what stays of a list where another one takes its place. */
+  clear(path: string, next: readonly JsonValue[]): void {
+    const below = `${path}/`;
+    for (const key of [...this.#leaves.keys()]) if (key === path || key.startsWith(below)) this.#remove(key);
+    for (const list of this.#lists) {
+      if (list === path) this.empty(list, next);
+      else if (list.startsWith(below)) this.empty(list, []);
+    }
+  }
+
+  /** What stands at places above a path has no members: it goes. */
+  clearAbove(path: string): void {
+    const names = namesOf(path);
+    for (let length = 1; length < names.length; length++) {
+      const above = pointerTo(names.slice(0, length));
+      if (this.#leaves.has(above)) this.#remove(above);
+      this.empty(above, []);
+    }
+  }
+
+  hasBelow(path: string): boolean {
+    const below = `${path}/`;
+    for (const key of this.#leaves.keys()) if (key.startsWith(below)) return true;
+    for (const list of this.#lists) if (list.startsWith(below) && this.items(list).length > 0) return true;
+    return false;
+  }
+
+  #remove(path: string): void {
+    this.#leaves.delete(path);
+    this.#doc.getMap(LEAVES).delete(path);
+  }
+}
+
+const OPS: { readonly [K in StateOp['op']]: (parts: Parts, op: Extract<StateOp, { op: K }>) => void } = {
+  set: (parts, { path, value }) => {
+    parts.clearAbove(path);
+    parts.clear(path, Array.isArray(value) ? value.map(keptItem) : []);
+    setAll(parts, path, value);
+  },
+  remove: (parts, { path }) => {
+    parts.clear(path, []);
+    const above = pointerTo(namesOf(path).slice(0, -1));
+    // An object stays when its last member goes.
+    if (above !== '' && !parts.hasBelow(above)) parts.setLeaf(above, ['v', {}]);
+  },
+  add: (parts, { path, by }) => {
+    parts.clearAbove(path);
+    if (parts.leaf(path)?.[0] !== 'n') {
+      parts.clear(path, []);
+      parts.setLeaf(path, ['n', 0, parts.sum(path)]);
+    }
+    parts.increment(path, by);
+  },
+  append: (parts, { path, values }) => {
+    parts.clearAbove(path);
+    const there = parts.items(path);
+    parts.clear(path, there);
+    for (const [at, value] of values.entries()) parts.insert(path, there.length + at, keptItem(value));
+  },
+};
+
+function same(was: readonly JsonValue[], is: readonly JsonValue[]): { readonly head: number; readonly tail: number } {
+  const most = Math.min(was.length, is.length);
+  let head = 0;
+  while (head < most && isSame(was[head], is[head])) head++;
+  let tail = 0;
+  while (tail < most - head && isSame(was[was.length - 1 - tail], is[is.length - 1 - tail])) tail++;
+  return { head, tail };
+}
+
+const isSame = (a: JsonValue | undefined, b: JsonValue | undefined): boolean => JSON.stringify(a) === JSON.stringify(b);
+
+function setAll(parts: Parts, path: string, value: JsonValue): void {
+  if (Array.isArray(value)) setList(parts, path, value.map(keptItem));
+  else if (typeof value === 'number') parts.setLeaf(path, ['n', value, parts.sum(path)]);
+  else if (isObject(value) && Object.keys(value).length > 0)
+    for (const [name, member] of Object.entries(value)) setAll(parts, `${path}${pointerTo([name])}`, member);
+  else parts.setLeaf(path, ['v', value]);
+}
+
+/** What is left in the list are the beginning and the end of the new one. */
+function setList(parts: Parts, path: string, items: readonly JsonValue[]): void {
+  if (items.length === 0) {
+    parts.setLeaf(path, ['l']);
+    return;
+  }
+  const { head, tail } = same(parts.items(path), items);
+  for (const [at, item] of items.slice(head, items.length - tail).entries()) parts.insert(path, head + at, item);
+}
