@@ -38,10 +38,10 @@ import {
   labelsOfDocuments,
   latestDocuments,
   lockDocument,
-  searchDocuments,
   updateDocument,
 } from '../../src/storage/memory/documents.js';
 import { ownerOf } from '../../src/storage/memory/owner.js';
+import { searchDocuments } from '../../src/storage/memory/search.js';
 import { transact, withDatabaseRetry } from '../database-retry.js';
 
 /** The memory of a run as a call finds it. */

@@ -9,6 +9,7 @@ import { DECISION, LENGTH, START } from './rows/latency.js';
 import { LIST } from './rows/list.js';
 import { NUMBERS_ROWS } from './rows/numbers.js';
 import { PAUSED_ROWS } from './rows/paused.js';
+import { RECALL } from './rows/recall.js';
 import { RECOVERY_ROWS } from './rows/recovery.js';
 import { REPLAY } from './rows/replay.js';
 import { ROUTING } from './rows/routing.js';
@@ -41,6 +42,7 @@ export const ROWS: readonly Row[] = [
   START,
   VERIFY,
   EXPORT,
+  RECALL,
   COMMAND,
   ...STREAM_ROWS,
   SUBSCRIBERS,

@@ -49,7 +49,14 @@ it.runIf(SLOW)('survive-a-crash pays once, though its process dies while it pays
   expect(run('survive-a-crash')).toMatchObject({ status: 0, stdout: shown('survive-a-crash') });
 });
 
-const PRINTING = ['wait-for-people', 'training-data', 'undo-a-trip', 'remember-customers', 'improve-a-prompt'];
+const PRINTING = [
+  'wait-for-people',
+  'training-data',
+  'undo-a-trip',
+  'research-plan',
+  'remember-customers',
+  'improve-a-prompt',
+];
 it.runIf(SLOW).each(PRINTING)('%s prints what its README shows', (example) => {
   expect(run(example)).toMatchObject({ status: 0, stdout: shown(example) });
 });

@@ -43,10 +43,7 @@ const DATA = {
     metadata: jsonObject.describe('Metadata of the request.'),
     context: jsonObject.exactOptional().describe('The [context](agents/context.md) that the run was given, if any.'),
     state: jsonObject.exactOptional().describe('The first [state](agents/state.md), if its agent declares one.'),
-    labels: z
-      .array(trustLabel)
-      .exactOptional()
-      .describe('[Labels](agents/trust.md) from the run above or the session, if any.'),
+    labels: z.array(trustLabel).exactOptional().describe('[Labels](agents/trust.md) of the run above or the session.'),
     approvedPlan: approvedPlan
       .exactOptional()
       .describe(

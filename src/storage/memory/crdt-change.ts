@@ -5,13 +5,13 @@ import { keptItem, LEAVES, type Leaf, listName, listPath, sumName, sumPath } fro
 
 /** Makes changes in a document of the library, and commits them. */
 export function changeDocument(doc: LoroDoc, ops: readonly StateOp[]): void {
-  const parts = new Parts(doc);
-  for (const op of ops) OPS[op.op](parts, op as never);
+  const draft = new Draft(doc);
+  for (const op of ops) OPS[op.op](draft, op as never);
   doc.commit();
 }
 
-/** The parts of a document, with an index of what is there: the library takes long to list them, and a change has many operations. */
-class Parts {
+/** A document that is changed, with an index of what is there: the library takes long to list them, and a change has many operations. */
+class Draft {
   readonly #doc: LoroDoc;
   readonly #leaves: Map<string, Leaf>;
   readonly #lists = new Set<string>();
@@ -95,31 +95,31 @@ class Parts {
   }
 }
 
-const OPS: { readonly [K in StateOp['op']]: (parts: Parts, op: Extract<StateOp, { op: K }>) => void } = {
-  set: (parts, { path, value }) => {
-    parts.clearAbove(path);
-    parts.clear(path, Array.isArray(value) ? value.map(keptItem) : []);
-    setAll(parts, path, value);
+const OPS: { readonly [K in StateOp['op']]: (draft: Draft, op: Extract<StateOp, { op: K }>) => void } = {
+  set: (draft, { path, value }) => {
+    draft.clearAbove(path);
+    draft.clear(path, Array.isArray(value) ? value.map(keptItem) : []);
+    setAll(draft, path, value);
   },
-  remove: (parts, { path }) => {
-    parts.clear(path, []);
+  remove: (draft, { path }) => {
+    draft.clear(path, []);
     const above = pointerTo(namesOf(path).slice(0, -1));
     // An object stays when its last member goes.
-    if (above !== '' && !parts.hasBelow(above)) parts.setLeaf(above, ['v', {}]);
+    if (above !== '' && !draft.hasBelow(above)) draft.setLeaf(above, ['v', {}]);
   },
-  add: (parts, { path, by }) => {
-    parts.clearAbove(path);
-    if (parts.leaf(path)?.[0] !== 'n') {
-      parts.clear(path, []);
-      parts.setLeaf(path, ['n', 0, parts.sum(path)]);
+  add: (draft, { path, by }) => {
+    draft.clearAbove(path);
+    if (draft.leaf(path)?.[0] !== 'n') {
+      draft.clear(path, []);
+      draft.setLeaf(path, ['n', 0, draft.sum(path)]);
     }
-    parts.increment(path, by);
+    draft.increment(path, by);
   },
-  append: (parts, { path, values }) => {
-    parts.clearAbove(path);
-    const there = parts.items(path);
-    parts.clear(path, there);
-    for (const [at, value] of values.entries()) parts.insert(path, there.length + at, keptItem(value));
+  append: (draft, { path, values }) => {
+    draft.clearAbove(path);
+    const there = draft.items(path);
+    draft.clear(path, there);
+    for (const [at, value] of values.entries()) draft.insert(path, there.length + at, keptItem(value));
   },
 };
 
@@ -134,20 +134,20 @@ function same(was: readonly JsonValue[], is: readonly JsonValue[]): { readonly h
 
 const isSame = (a: JsonValue | undefined, b: JsonValue | undefined): boolean => JSON.stringify(a) === JSON.stringify(b);
 
-function setAll(parts: Parts, path: string, value: JsonValue): void {
-  if (Array.isArray(value)) setList(parts, path, value.map(keptItem));
-  else if (typeof value === 'number') parts.setLeaf(path, ['n', value, parts.sum(path)]);
+function setAll(draft: Draft, path: string, value: JsonValue): void {
+  if (Array.isArray(value)) setList(draft, path, value.map(keptItem));
+  else if (typeof value === 'number') draft.setLeaf(path, ['n', value, draft.sum(path)]);
   else if (isObject(value) && Object.keys(value).length > 0)
-    for (const [name, member] of Object.entries(value)) setAll(parts, `${path}${pointerTo([name])}`, member);
-  else parts.setLeaf(path, ['v', value]);
+    for (const [name, member] of Object.entries(value)) setAll(draft, `${path}${pointerTo([name])}`, member);
+  else draft.setLeaf(path, ['v', value]);
 }
 
 /** What is left in the list are the beginning and the end of the new one. */
-function setList(parts: Parts, path: string, items: readonly JsonValue[]): void {
+function setList(draft: Draft, path: string, items: readonly JsonValue[]): void {
   if (items.length === 0) {
-    parts.setLeaf(path, ['l']);
+    draft.setLeaf(path, ['l']);
     return;
   }
-  const { head, tail } = same(parts.items(path), items);
-  for (const [at, item] of items.slice(head, items.length - tail).entries()) parts.insert(path, head + at, item);
+  const { head, tail } = same(draft.items(path), items);
+  for (const [at, item] of items.slice(head, items.length - tail).entries()) draft.insert(path, head + at, item);
 }

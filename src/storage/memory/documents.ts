@@ -33,7 +33,7 @@ export interface DocumentRow {
 
 export const documents = (db: Knex) => db<DocumentRow>('holdfast.memory_documents');
 
-const SHOWN = ['space', 'owner', 'key', 'version', 'value', 'labels', 'changed_at'] as const;
+export const SHOWN = ['space', 'owner', 'key', 'version', 'value', 'labels', 'changed_at'] as const;
 export type ShownRow = Pick<DocumentRow, (typeof SHOWN)[number]>;
 
 const labelList = z.array(trustLabel);
@@ -64,38 +64,6 @@ export const latestDocuments = async (db: Knex, place: MemoryPlace, limit: numbe
     .select(...SHOWN);
   return rows.map(documentOf);
 };
-
-export interface Search {
-  readonly query: string;
-  readonly match: 'all' | 'any';
-  readonly limit: number;
-}
-
-const QUERIES: { readonly [match in Search['match']]: string } = {
-  all: "websearch_to_tsquery('simple', :query)",
-  any: `(select string_agg(quote_literal(lexeme), ' | ') from unnest(to_tsvector('simple', :query)))::tsquery`,
-};
-
-/**
- * Documents of a part of a space with these words, the best first: by cover density, then the one that was changed last, then the lesser
- * key. The same documents always come in the same order.
- */
-export async function searchDocuments(
-  db: Knex,
-  { tenant, space, owner }: MemoryPlace,
-  { query, match, limit }: Search,
-): Promise<MemoryDocument[]> {
-  const { rows }: { rows: ShownRow[] } = await db.raw(
-    `select ${SHOWN.map((column) => `d.${column}`).join(', ')}
-       from (select ${QUERIES[match]} as asked) q
-       join holdfast.memory_documents d
-         on d.search @@ (q.asked && array_to_string(array[md5(:tenant || '/' || :space || '/' || :owner)], '')::tsquery)
-      where numnode(q.asked) > 0 and d.tenant = :tenant and d.space = :space and d.owner = :owner and ${LIVING}
-      order by ts_rank_cd(d.search, q.asked) desc, d.changed_at desc, d.key limit :limit`,
-    { tenant, space, owner, query, limit },
-  );
-  return rows.map(documentOf);
-}
 
 /** Labels that documents have between them. Those that are not there have none. */
 export async function labelsOfDocuments(db: Knex, places: readonly DocumentPlace[]): Promise<readonly TrustLabel[]> {
