@@ -1,3 +1,4 @@
+import { HoldfastError } from '../../src/core/errors/errors.js';
 import { type CallOutcome, MOST_TIMES } from '../../src/core/log/call-outcome.js';
 import {
   type AgentState,
@@ -34,6 +35,7 @@ export class CallNotes {
   readonly #times: number[] = [];
   readonly #memory = new LiveMemory();
   readonly #wrote: MemoryRef[] = [];
+  #isOver = false;
   /** What the body gets as `context.state`. */
   readonly state: ToolState;
 
@@ -69,8 +71,15 @@ export class CallNotes {
 
   /** The body has ended, timed out or asked to wait: what it changes from here on is refused. */
   end(): void {
+    this.#isOver = true;
     this.#state?.end();
   }
+
+  /** Refuses what a body reads or writes of memory after its end. Throws `memory_invalid`. */
+  readonly assertOpen = (): void => {
+    if (!this.#isOver) return;
+    throw new HoldfastError('memory_invalid', 'The call is over: what its tool does now would be in no outcome.');
+  };
 
   /** The outcome with what was noted. A call that failed changes no state. */
   in(outcome: CallOutcome): CallOutcome {

@@ -330,7 +330,7 @@ const contextOf = (
   now: notes.now,
   logicalTime: call.position,
   state: notes.state,
-  memory: memoryOfCall(ctx, call, `${origin}:${call.intent.callId}`, notes.note),
+  memory: memoryOfCall(ctx, call, `${origin}:${call.intent.callId}`, notes),
   random: seededRandom(`${origin}:${call.intent.callId}`),
   require: call.require,
   environment,

@@ -90,9 +90,10 @@ export function memoryOfCall(
   ctx: { readonly knex: Knex },
   call: MemoryCall,
   callKey: string,
-  note: (note: MemoryNote) => void,
+  notes: { readonly note: (note: MemoryNote) => void; readonly assertOpen: () => void },
 ): ToolMemory {
   const { memory: found, agent, spec } = call;
+  const { note, assertOpen } = notes;
   const { runId, callId, tenant } = call.intent;
   if (found === null || found.spaces.size === 0) return noMemory(`The agent ${agent}`);
   let writes = 0;
@@ -106,6 +107,7 @@ export function memoryOfCall(
     throw new HoldfastError('memory_unknown', `There is no memory space ${JSON.stringify(name)}. Known: ${known}.`);
   };
   const open = (action: 'read' | 'write', name: string): MemorySpace => {
+    assertOpen();
     const space = declared(name);
     call.require(`memory:${action}:${name}`);
     return space;
@@ -147,6 +149,8 @@ export function memoryOfCall(
         labels: [...new Set([...provenance.labels, ...(await labelsStated(trx, one.derivedFrom))])],
       });
       await endWrite(trx, name, made);
+      // It began before the end of the call, and the log would not know of it.
+      assertOpen();
       return made;
     });
     const ref = { space: one.space.name, key: one.key, version };
@@ -200,6 +204,7 @@ export function memoryOfCall(
         if (before !== null) return before > 0;
         const was = await deleteDocument(trx, place);
         await endWrite(trx, id, was ? 1 : 0);
+        assertOpen();
         return was;
       }
     },

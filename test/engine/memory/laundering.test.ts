@@ -23,13 +23,26 @@ const claim = defineTool({
     return { ...(await memory.remember('notes', { text: ORDER }, { key, derivedFrom })) };
   },
 });
+const late: Promise<unknown>[] = [];
+const writeLate = defineTool({
+  ...{ name: 'write_late', description: 'Writes after its time.', effect: 'idempotent', timeoutMs: 50 },
+  ...{ input: z.object({}), output: z.json() },
+  execute: async (_, { memory, signal }) => {
+    if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    const written = memory.remember('notes', { text: ORDER }, { key: 'late' });
+    late.push(written.catch((error: { readonly code: string }) => error.code));
+    await written;
+    return null;
+  },
+});
 const below = (name: string) => subAgent({ agent: name, name });
 const allow = (capability: string) => ({ capability, effect: 'allow' as const, delegate: true });
 const agent = (name: string, script: readonly Output[], more: object = {}) =>
   defineAgent({
     agent: new Agent({
       ...{ name, model: functionModel(name, async ({ input }) => outputAfter(script, input)) },
-      tools: [fetchPage, claim, ...memoryTools(notes, mine), ...['keeper', 'between'].map(below)],
+      tools: [fetchPage, claim, writeLate, ...memoryTools(notes, mine), ...['keeper', 'between'].map(below)],
     }),
     grants: ['tool:call:*', 'memory:read:*', 'memory:write:*'].map(allow),
     memory: [notes, mine],
@@ -45,6 +58,7 @@ const without = (name: string, script: readonly Output[]) => {
 
 const agents = [
   agent('reads', [page, write('page'), [say('done')]]),
+  agent('dawdles', [[call('write_late', {}, 'l')], [say('done')]]),
   agent('clean', [write('own'), [say('done')]]),
   agent('revises', [
     [
@@ -100,6 +114,13 @@ describeEachDatabase('what came from outside', (kind) => {
     await run('reads');
     for (const name of ['revises', 'forgets', 'searches', 'claims']) await run(name);
     for (const key of ['page', 'copy', 'claimed']) expect(await labelsOf(key), key).toEqual(['untrusted:web']);
+  });
+
+  it('is not written by a tool whose call is over', async () => {
+    await run('dawdles');
+    await expect.poll(() => late.length, { timeout: 10_000 }).toBeGreaterThan(0);
+    for (const outcome of await Promise.all(late)) expect(outcome).toBe('memory_invalid');
+    await expect(labelsOf('late')).rejects.toMatchObject({ code: 'memory_unknown' });
   });
 
   it('reaches the model as the result of a call, whatever it says', async () => {
