@@ -13,6 +13,7 @@ import * as agentVersions from './0011-agent-versions.js';
 import * as alerts from './0012-alerts.js';
 import * as artifacts from './0013-artifacts.js';
 import * as sessionLabels from './0014-session-labels.js';
+import * as workerEngines from './0015-worker-engines.js';
 
 export interface Migration {
   readonly name: string;
@@ -35,4 +36,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0012-alerts', up: alerts.up },
   { name: '0013-artifacts', up: artifacts.up },
   { name: '0014-session-labels', up: sessionLabels.up },
+  { name: '0015-worker-engines', up: workerEngines.up },
 ];

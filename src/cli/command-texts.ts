@@ -7,7 +7,7 @@ import { type CommandText, PROGRAM_TEXTS } from './program-texts.js';
 export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
   init: {
     about:
-      'Writes a project that runs at once: an agent, a tool that asks a person, a test, a ' +
+      'Writes a project that runs at once. It has an agent, a tool that asks a person, a test, a ' +
       '`.gitignore`, and a scripted model that needs no key. Then it prints the commands that come ' +
       'next. No file is written over: a `package.json`, `tsconfig.json` or `.gitignore` stays as it ' +
       'is, and where another file is there already, nothing is written.',
@@ -54,8 +54,8 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
   },
   show: {
     about:
-      'Shows a run: its status, what it was asked and gave, why it is queued, what it waits for, ' +
-      'the runs that it started, and commands that fit.',
+      'Shows a run: its status, its input and output, why it is queued and what it waits for. ' +
+      'Then come the runs that it started, and commands that fit.',
   },
   runs: {
     about: 'Lists runs, newest first.',
@@ -70,8 +70,8 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
   },
   'plan check': {
     about:
-      'Checks a plan in a JSON file as it would be in the place of a plan of the server: with its tools ' +
-      'and its grants. It prints every place that is wrong, and keeps nothing.',
+      'Checks a plan in a JSON file with the tools and the grants of a plan of the server. ' +
+      'It prints every place that is wrong, and keeps nothing.',
   },
   'plan run': {
     about: 'Starts a run of a plan, as `run` does. Where the plan has a schema of its input, the input is JSON.',
@@ -301,13 +301,13 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
       'broken event of each is named, and which [invariant](events.md#invariants) it breaks. Of ' +
       'one run it also says up to where its log is [anchored](evidence/README.md) by a signed ' +
       'checkpoint. `--all` verifies the [log over all runs](evidence/README.md) once too, if the token ' +
-      'has a role in the [installation](reference/tokens.md#the-installation), and says how many runs are ' +
+      'has a role in the [installation](reference/tokens.md#the-installation). It says how many runs are ' +
       'anchored with their last event; on a terminal it says how far it is.',
   },
   repair: {
     about:
       'Says what is broken of the log of a run, up to where it is whole, and what came after ' +
-      'that; with `--apply`, a run of its own [goes on](evidence/repair.md) from there. ' +
+      'that. With `--apply`, a run of its own [goes on](evidence/repair.md) from there. ' +
       'Repeating it gives the same run.',
   },
   replay: {
@@ -366,8 +366,8 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
   },
   access: {
     about:
-      'Lists who asked for what, from the [access log](schema.md#access_log), newest first; with a run, what concerns it, ' +
-      'its task and what it waited for. It needs the role `admin`.',
+      'Lists who asked for what, from the [access log](schema.md#access_log), newest first. With a run, it lists what ' +
+      'concerns the run, its task and what it waited for. It needs the role `admin`.',
   },
   ...PROGRAM_TEXTS,
 };

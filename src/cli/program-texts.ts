@@ -72,17 +72,17 @@ export const COMMAND_GROUPS: { readonly [title: string]: readonly string[] } = {
 export const PROGRAM_TEXTS: { readonly [command: string]: CommandText } = {
   doctor: {
     about:
-      'Checks what a server needs here: Node, the settings, the data directory, the token files, ' +
-      'the configuration file, the [key](evidence/keys.md) that signs checkpoints, the ' +
-      'database and its schema, the [container engine](operate/docker.md) with the images that ' +
-      'agents name, the port, and [strays](operate/deploys.md#strays): runs that are stuck, ' +
+      'Checks what a server needs here: Node, the settings, the port, the data directory, the token files, ' +
+      'the configuration file, and the [key](evidence/keys.md) that signs checkpoints. It checks the ' +
+      'database and its schema, and the [container engine](operate/docker.md) with the images that ' +
+      'agents name. It lists [strays](operate/deploys.md#strays), which are runs that are stuck, ' +
       'with what to do about them. Each is `ok`, `warn` or `fail` with the way out; the exit ' +
       'code is 1 when one fails. It changes nothing.',
   },
   preflight: {
     about:
       'Replays every paused, queued and running run against the build and configuration that are ' +
-      'here, before they are [deployed](operate/deploys.md#preflight): safe, needs attention or ' +
+      'here, before they are [deployed](operate/deploys.md#preflight). Each is safe, needs attention or ' +
       'would strand, with the reasons. The exit code is 1 when one would strand, 3 when one ' +
       'needs attention. It changes nothing.',
   },
@@ -97,15 +97,15 @@ export const PROGRAM_TEXTS: { readonly [command: string]: CommandText } = {
   },
   demo: {
     about:
-      'Starts a server in a temporary directory, gives its agent a job over HTTP, kills the ' +
+      'Starts a server in a temporary directory and gives its agent a job over HTTP. It kills the ' +
       'server with SIGKILL in the middle of a model call, in the middle of a payment and while ' +
-      'the run is paused, restarts it each time, decides over HTTP, and checks what came of it. ' +
+      'the run is paused. It restarts the server each time, decides over HTTP, and checks what came of it. ' +
       'The exit code is 0 only if every payment was made exactly once and the log verifies.',
   },
   crashtest: {
     about:
-      'Executes a run of an agent of the configuration in processes and databases of its own: once to its end, and once for ' +
-      'each moment at which it kills the process with SIGKILL and starts another one. The moments are before and after each ' +
+      'Executes a run of an agent of the configuration in processes and databases of its own, first once to its end. Then it ' +
+      'does so once for each moment at which it kills the process with SIGKILL and starts another one. The moments are before and after each ' +
       'body of a tool, and around statements that make something durable. A careful person decides: it approves what is ' +
       'asked, and where a call may have happened it looks and says what the call gave. Questions and events rest ' +
       'unanswered.\n\nThe tools of the configuration really execute, each as often as there are moments. Give them test ' +
@@ -116,7 +116,7 @@ export const PROGRAM_TEXTS: { readonly [command: string]: CommandText } = {
     about:
       'Executes runs of an agent of the configuration in this process, on an embedded database in a temporary folder, and ' +
       'approves what they ask. One run before them is not measured. It prints runs and steps a second, how long a run takes, ' +
-      'what its tables grew by, and the overhead of a step: the working time of a run without its models and tools, divided ' +
+      'what its tables grew by, and the overhead of a step. That is the working time of a run without its models and tools, divided ' +
       'by its steps. With more than one run at once, the overhead has the time in which they wait for each other.\n\n' +
       'The tools of the configuration really execute. Give them test accounts, and agents scripted or ' +
       '[recorded](models/cassettes.md) models. The exit code is 1 when a run did not complete.',

@@ -207,7 +207,7 @@ async function launch(
     long: longWorkOf(stepContext, ending.signal),
     containers: new EngineWatch({
       ...{ stepContext, patienceMs: dockerPatienceMs, log },
-      write: (has) => markContainers(database.knex, { id, epoch, containers: has }),
+      write: (has) => markContainers(database.knex, { id, epoch }, has),
     }),
     defersContainers: () => dispatch.defersContainers(),
     isStopping: () => stopping !== undefined,
@@ -228,8 +228,8 @@ async function launch(
   // A queue that is registered is looked at from the launch on; nothing of it may be taken before this process is whole.
   let isWhole = false;
   const freeSlots = () => (isWhole && !drain.hasBegun ? capacity : 0);
-  const { deferMs: deferContainersMs } = context.containers;
-  const dispatch = new Dispatch({ database, worker: id, self, waker, metrics, capacity: freeSlots, deferContainersMs });
+  const { containers } = context;
+  const dispatch = new Dispatch({ database, worker: id, self, waker, metrics, capacity: freeSlots, containers });
   begun.endsWith(() => dispatch.close());
   // Before the dispatcher looks for the first time: nothing is waited for between the launch and this.
   if (role !== 'api' && !hookDequeue(SEGMENT_QUEUE, dispatch)) assertNoLimits(limits);

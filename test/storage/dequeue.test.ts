@@ -22,7 +22,7 @@ describeEachDatabase('taking out of the queue', (kind) => {
 
   const wanted = (room: number, changes: Partial<Dequeue> = {}): Dequeue => ({
     ...{ queue: QUEUE, executor: 'test', version: '1', application: 'holdfast', owner: 'owner', capacity: room },
-    ...{ served: [], after: '', deferContainersMs: 0 },
+    ...{ served: [], after: '', deferContainersMs: 0, engine: '', engineAwayMs: 0 },
     ...changes,
   });
   /** Empties the queue and fills it again, the oldest first. */
@@ -34,19 +34,20 @@ describeEachDatabase('taking out of the queue', (kind) => {
       readonly image?: string;
       readonly model?: string;
       readonly contained?: boolean;
+      readonly engine?: string;
     }[],
   ) => {
     await database.knex('dbos.workflow_status').delete();
     await database.knex('holdfast.dispatch_starts').delete();
     await database.knex.batchInsert(
       'dbos.workflow_status',
-      rows.map(({ id, tenant = 'default', agent = 'any', image = '', model = '', contained = false }, n) => ({
+      rows.map(({ id, tenant = 'default', agent = 'any', image = '', model = '', contained = false, engine }, n) => ({
         ...{ workflow_uuid: id, status: 'ENQUEUED', name: 'holdfast.segment', queue_name: QUEUE, created_at: n },
         ...{
           priority: queuePriority('new', 1000),
           queue_partition_key:
             image + model === ''
-              ? queueKey(tenant, agent, contained)
+              ? queueKey(tenant, agent, contained, engine)
               : [tenant, agent, image, model].join(KEY_SEPARATOR),
         },
       })),
@@ -234,6 +235,40 @@ describeEachDatabase('taking out of the queue', (kind) => {
         expect((await look(without)).ids).toHaveLength(302);
         await workers().update({ heartbeat_at: database.knex.fn.now(), containers: false });
         expect(await look(without)).toMatchObject({ leaves: [false, false] });
+      } finally {
+        await workers().delete();
+        await limit();
+      }
+    },
+  );
+
+  it.each(['none', 'kept'] as const)(
+    'leaves runs whose container is on another engine to the workers of that engine (limits %s)',
+    async (limits) => {
+      await limit(...(limits === 'none' ? [] : [{ kind: 'tenants', name: '', concurrency: 500 } as const]));
+      const workers = () => database.knex('holdfast.workers');
+      const worker = { id: 'elsewhere', epoch: 1, build: 'test', pid: 1, containers: true, engine: 'two' };
+      const look = async (changes: Partial<Dequeue>) => {
+        await fill([
+          { id: 'plain' },
+          { id: 'fresh', contained: true },
+          { id: 'on_one', contained: true, engine: 'one' },
+          { id: 'on_two', contained: true, engine: 'two' },
+        ]);
+        const { ids } = await dequeue(database, wanted(10, { engineAwayMs: 60_000, ...changes }), limits);
+        return ids.toSorted();
+      };
+      await workers().insert(worker);
+      try {
+        expect(await look({ engine: 'one' })).toEqual(['fresh', 'on_one', 'plain']);
+        expect(await look({ engine: 'two' })).toEqual(['fresh', 'on_one', 'on_two', 'plain']);
+        // Its engine does not answer: it leaves all that needs a container.
+        expect(await look({ engine: 'two', deferContainersMs: -1 })).toEqual(['plain']);
+        // The worker may start again; then no one is left to wait for.
+        await workers().update({ heartbeat_at: database.knex.raw(`now() - interval '59 seconds'`), containers: false });
+        expect(await look({ engine: 'one' })).toEqual(['fresh', 'on_one', 'plain']);
+        await workers().update({ heartbeat_at: database.knex.raw(`now() - interval '61 seconds'`) });
+        expect(await look({ engine: 'one' })).toEqual(['fresh', 'on_one', 'on_two', 'plain']);
       } finally {
         await workers().delete();
         await limit();

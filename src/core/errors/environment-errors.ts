@@ -48,7 +48,7 @@ export const ENVIRONMENT_ERRORS = {
     409,
     'stop',
     'The container of the run is on another engine',
-    'Give every worker the same DOCKER_HOST, or start the run again.',
+    'Start a worker with the engine that is named, or start the run again.',
   ),
   engine_unreachable: row(
     503,

@@ -13,12 +13,14 @@ export const queuePriority = (band: Band, priority: number): number => BANDS.ind
 /** Stands between tenant and agent in the key of a queued segment. */
 export const KEY_SEPARATOR = '\u001f';
 
-/** The last part of the key of a run that needs a container. */
+/** The fifth part of the key of a run that needs a container. The sixth is the engine that its container is on, if there is one. */
 export const NEEDS_CONTAINER = 'container';
 
 /** Under which segments share their limits, and are found in the queue. Image and model are in it where they are limited. */
-export const queueKey = (tenant: string, agent: string, needsContainer = false): string =>
-  [tenant, agent, ...(needsContainer ? ['', '', NEEDS_CONTAINER] : [])].join(KEY_SEPARATOR);
+export const queueKey = (tenant: string, agent: string, needsContainer = false, engine?: string): string => {
+  const container = engine === undefined ? [NEEDS_CONTAINER] : [NEEDS_CONTAINER, engine];
+  return [tenant, agent, ...(needsContainer ? ['', '', ...container] : [])].join(KEY_SEPARATOR);
+};
 
 /** How much of something is done at once, and begun in a time. */
 export const dispatchLimits = z.strictObject({

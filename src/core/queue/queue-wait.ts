@@ -10,7 +10,8 @@ export const queueWait = z
       .enum(QUEUE_WAITS)
       .describe(
         '`worker`: no worker executes runs. `version`: none is of the version that can execute this one. ' +
-          '`container_engine`: it needs a container, and the engine of no worker answers. `limit`, `rate`: ' +
+          '`container_engine`: it needs a container, and the engine of no worker answers, or none has the engine that ' +
+          'its container is on. `limit`, `rate`: ' +
           'a limit of its agent, tenant, image or model. `capacity`: workers have no room. `turn`: a worker takes it next.',
       ),
     detail: z.string(),
@@ -43,10 +44,12 @@ export interface LimitInForce {
 /** The workers that execute runs and were heard of, and the limits, as one statement reads them for a run in the queue. */
 export interface QueueFacts {
   readonly needsContainer: boolean;
+  /** The engine that its container is on; null: it has none yet. */
+  readonly engine: string | null;
   readonly begins: boolean;
   readonly workers: number;
   readonly ofVersion: number;
-  /** Of those of the version: with an engine that answers. */
+  /** Of those of the version: with an engine that answers, and that has its container, if there is one. */
   readonly withEngine: number;
   /** Of those that can take the run: with room. */
   readonly withCapacity: number;
@@ -61,7 +64,10 @@ export function queueWaitOf(facts: QueueFacts): QueueWait {
   if (facts.needsContainer && facts.withEngine === 0)
     return {
       code: 'container_engine',
-      detail: 'The run needs a container, and no worker has a container engine that answers.',
+      detail:
+        facts.engine === null
+          ? 'The run needs a container, and no worker has a container engine that answers.'
+          : `The container of the run is on the engine ${facts.engine}, and no worker has this engine and an answer of it.`,
     };
   for (const limit of facts.limits) {
     const { concurrency, busy, rateRuns, ratePerMs, begun } = limit;

@@ -41,6 +41,12 @@ export const workerView = z
       .describe(
         'Whether it has a container engine that answers. Another one leaves runs that need a container to those that have it.',
       ),
+    engine: z
+      .string()
+      .nullable()
+      .describe(
+        'The id of its container engine; null: it has none, or has not reached it yet. Runs with a container stay on its engine.',
+      ),
     aloneRunId: z.string().nullable().describe('The run that has the worker to itself, because workers died with it.'),
     startedAt: z.iso.datetime(),
     heartbeatAt: z.iso.datetime(),

@@ -1,15 +1,18 @@
 import type { StepContext } from '../../../steps/context.js';
 import type { EngineLog } from '../../core/ops/log-record.js';
+import type { Dequeue } from '../../storage/dbos/dequeue.js';
+import type { WorkerEngine } from '../../storage/queue/workers.js';
 
 /** `dequeue` leaves runs that need a container in the queue, also where no other worker is there. */
 const LEAVE_ALL = -1;
+const IDENTIFIED_WITHIN_MS = 5000;
 
 interface Watched {
   readonly stepContext: StepContext;
   readonly patienceMs: number;
   readonly log: EngineLog;
-  /** Writes into the row of the worker whether it has an engine that answers. */
-  readonly write: (containers: boolean) => Promise<void>;
+  /** Writes into the row of the worker what it has for containers. */
+  readonly write: (engine: WorkerEngine) => Promise<void>;
 }
 
 /**
@@ -19,27 +22,35 @@ interface Watched {
 export class EngineWatch {
   readonly #watched: Watched;
   #awaySince: number | null = null;
-  #marked: boolean | null = null;
+  #marked: WorkerEngine | null = null;
+  #engine: string | undefined;
   #current: Promise<void> | null = null;
 
   constructor(watched: Watched) {
     this.#watched = watched;
   }
 
-  /** The value of `Dequeue.deferContainersMs`. */
-  readonly deferMs = (): number => {
+  #deferMs(): number {
     const { stepContext, patienceMs } = this.#watched;
     if (stepContext.environments === null) return patienceMs;
     if (this.#awaySince === null) return 0;
     return performance.now() - this.#awaySince < patienceMs ? LEAVE_ALL : patienceMs;
-  };
+  }
 
-  /** Writes into the row of the worker whether it has an engine that answers. */
+  /** Which runs that need a container this worker leaves to others now. */
+  readonly wanted = (): Pick<Dequeue, 'deferContainersMs' | 'engine' | 'engineAwayMs'> => ({
+    deferContainersMs: this.#deferMs(),
+    engine: this.#engine ?? '',
+    engineAwayMs: this.#watched.patienceMs,
+  });
+
+  /** Writes into the row of the worker whether it has an engine that answers, and who that is. */
   async mark(): Promise<void> {
     const containers = this.#watched.stepContext.environments !== null && this.#awaySince === null;
-    if (containers === this.#marked) return;
-    await this.#watched.write(containers);
-    this.#marked = containers;
+    const now = { containers, ...(this.#engine !== undefined && { engine: this.#engine }) };
+    if (containers === this.#marked?.containers && this.#engine === this.#marked.engine) return;
+    await this.#watched.write(now);
+    this.#marked = now;
   }
 
   /** Looks beside everything else: a stop does not wait for an engine that gives no answer. What fails is tried at the next look. */
@@ -58,12 +69,14 @@ export class EngineWatch {
       () => null,
       (error: unknown) => (error instanceof Error ? error.message : String(error)),
     );
+    const wasUnknown = this.#engine === undefined;
+    if (why === null) this.#engine ??= await environments.id(AbortSignal.timeout(IDENTIFIED_WITHIN_MS));
     const wasAway = this.#awaySince !== null;
     if (why === null) this.#awaySince = null;
     else this.#awaySince ??= performance.now();
     if (wasAway !== (why !== null)) this.#tell(why);
     await this.mark();
-    if (wasAway && why === null) queue.wake();
+    if ((wasAway || wasUnknown) && why === null) queue.wake();
   }
 
   #tell(why: string | null): void {

@@ -2,6 +2,7 @@ import type { Metrics } from '../../metrics/metrics.js';
 import type { Database } from '../../storage/database/database.js';
 import { notify } from '../../storage/database/transactions.js';
 import { type Dequeued, dequeue } from '../../storage/dbos/dequeue.js';
+import type { EngineWatch } from '../containers/engine-watch.js';
 import type { DequeueHooks } from '../dbos/dequeue-hook.js';
 import { APPLICATION, RECORDING_VERSION } from '../dbos/recording-version.js';
 import { type DispatchWaker, SEGMENT_QUEUE, WAKE_CHANNEL } from './segment-queue.js';
@@ -21,8 +22,8 @@ export interface DispatchOptions {
   readonly waker: DispatchWaker;
   /** How many may be at work in this process: what the database says of the queue is perhaps another one's. */
   readonly capacity: () => number;
-  /** That of `Dequeue`, at the moment of a look. */
-  readonly deferContainersMs: () => number;
+  /** Which runs that need a container are left to others, at the moment of a look. */
+  readonly containers: EngineWatch;
   readonly metrics: Metrics;
 }
 
@@ -72,10 +73,10 @@ export class Dispatch implements DequeueHooks {
   };
 
   async #once(capacity: number, owner: string): Promise<Dequeued> {
-    const { database, worker, metrics, deferContainersMs } = this.#options;
+    const { database, worker, metrics, containers } = this.#options;
     const wanted = {
       ...{ queue: SEGMENT_QUEUE, executor: worker, version: String(RECORDING_VERSION), application: APPLICATION },
-      ...{ owner, capacity, served: this.#served, after: this.#after, deferContainersMs: deferContainersMs() },
+      ...{ owner, capacity, served: this.#served, after: this.#after, ...containers.wanted() },
     };
     const found = await dequeue(database, wanted, this.#limited ? 'kept' : 'none');
     for (const ms of found.waited) metrics.dispatched(ms / 1000);

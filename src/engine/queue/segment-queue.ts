@@ -3,6 +3,7 @@ import type { Knex } from 'knex';
 import type { SegmentQueue } from '../../../steps/context.js';
 import { queueKey, queuePriority } from '../../core/queue/dispatch.js';
 import { SEGMENT_WORKFLOW } from '../../core/runs/run.js';
+import { enginesOfRuns } from '../../storage/containers/run-engines.js';
 import { rawConnection } from '../../storage/database/transactions.js';
 import {
   keyOf,
@@ -13,6 +14,22 @@ import {
 } from '../../storage/dbos/limited-names.js';
 import { copySegment, type KeyedSegment, removeSegment, withdrawSegments } from '../../storage/dbos/queued-segments.js';
 import { workflowIdOf } from '../../storage/dbos/workflow-id.js';
+
+/** The keys of runs where no image and no model is limited. */
+async function plainKeys(
+  trx: Knex.Transaction,
+  segments: Parameters<SegmentQueue['enqueue']>[1],
+  limited: LimitedNames,
+): Promise<ReadonlyMap<string, string>> {
+  const contained = new Set(segments.filter(({ run }) => needsContainer(run, limited)).map(({ run }) => run.id));
+  const engines = await enginesOfRuns(trx, [...contained]);
+  return new Map(
+    segments.map(({ run: { id, tenant, agent } }) => [
+      id,
+      queueKey(tenant, agent, contained.has(id), engines.get(id)),
+    ]),
+  );
+}
 
 export const SEGMENT_QUEUE = 'holdfast.segments';
 export const WAKE_CHANNEL = 'holdfast_wake';
@@ -78,7 +95,7 @@ export function segmentQueue(
     if (segments.length === 0) return;
     const keys = namesAnything(limited)
       ? await keysOfRuns(trx, [...new Set(segments.map(({ run }) => run.id))], limited)
-      : new Map(segments.map(({ run }) => [run.id, queueKey(run.tenant, run.agent, needsContainer(run, limited))]));
+      : await plainKeys(trx, segments, limited);
     const keyed = segments.map(({ run, segment, band }) => ({
       ...{ runId: run.id, segment, workflowId: workflowIdOf(run.id, segment), key: keyOf(keys, run.id) },
       priority: queuePriority(band, run.priority),

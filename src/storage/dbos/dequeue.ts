@@ -26,6 +26,10 @@ export interface Dequeue {
    * 0: the engine of this worker answers. -1: they are left in the queue, also where no other worker is there.
    */
   readonly deferContainersMs: number;
+  /** The container engine of this worker; '': it has none, or has not been asked who it is. */
+  readonly engine: string;
+  /** Runs whose container is on another engine are left to its workers, while one of those was heard of in so many milliseconds. */
+  readonly engineAwayMs: number;
 }
 
 /** `none`: nothing is taken where there are limits. `kept`: they are, by one who takes alone. */
@@ -160,7 +164,7 @@ open as (
 const AHEAD = 8;
 
 const partsOf = (key: string): string =>
-  ['tenant', 'agent', 'image', 'model', 'needs']
+  ['tenant', 'agent', 'image', 'model', 'needs', 'engine']
     .map((name, place) => `split_part(${key}, '${KEY_SEPARATOR}', ${place + 1}) as ${name}`)
     .join(', ');
 
@@ -190,15 +194,19 @@ elsewhere as (
   select $9::int < 0 or $9::int > 0 and exists (
     select from holdfast.workers where containers and heartbeat_at > clock_timestamp() - $9::int * interval '1 ms') as leaves),
 parted as (select *, ${partsOf('key')} from firsts),
+others as (
+  select distinct engine from holdfast.workers
+   where engine <> $10 and heartbeat_at > clock_timestamp() - $11::int * interval '1 ms'),
 groups as (
   select g.*, coalesce(t.turn, 0) as turn
     from parted g
     left join unnest($7::text[]) with ordinality t(tenant, turn) using (tenant)
-   where g.needs <> '${NEEDS_CONTAINER}' or not (select leaves from elsewhere)),
+   where g.needs <> '${NEEDS_CONTAINER}'
+      or not (select leaves from elsewhere) and not exists (select from others where others.engine = g.engine)),
 work as (
   select ${partsOf('s.queue_partition_key')}, count(*)::int as n
     from dbos.workflow_status s
-   where s.queue_name = $1 and s.status = 'PENDING' and s.queue_partition_key is not null group by 1, 2, 3, 4, 5),
+   where s.queue_name = $1 and s.status = 'PENDING' and s.queue_partition_key is not null group by 1, 2, 3, 4, 5, 6),
 ${limiting.open},
 ahead as (${limiting.chosen(`select * from (${placed('open')}) p where place <= ${AHEAD * most}`)}),
 heads as (select ${limiting.ofKey}, h.* from ahead o cross join lateral (${limiting.heads(most)}) h),
@@ -240,14 +248,15 @@ function statementFor(statements: readonly Statement[], capacity: number): State
 }
 
 /** The types of its values, as `prepare` wants them. */
-const VALUE_TYPES = 'text, text, text, text, text, int, text[], text, int';
+const VALUE_TYPES = 'text, text, text, text, text, int, text[], text, int, text, int';
 
 export function dequeueStatement(
   wanted: Dequeue,
   limits: Limits,
 ): Required<Pick<QueryConfig, 'name' | 'text'>> & { readonly values: (string | number | string[])[] } {
-  const { queue, executor, version, application, owner, capacity, served, after, deferContainersMs } = wanted;
-  const values = [queue, executor, version, application, owner, capacity, [...served], after, deferContainersMs];
+  const { queue, executor, version, application, owner, capacity, served, after } = wanted;
+  const containers = [wanted.deferContainersMs, wanted.engine, wanted.engineAwayMs];
+  const values = [queue, executor, version, application, owner, capacity, [...served], after, ...containers];
   return { ...statementFor(limits === 'none' ? FREELY : LIMITED, capacity), values };
 }
 

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import { KEY_SEPARATOR, NEEDS_CONTAINER } from '../../core/queue/dispatch.js';
+import { engineOfRunSql } from '../containers/run-engines.js';
 import { runIdSql } from './workflow-id.js';
 
 /**
@@ -15,15 +16,16 @@ export interface LimitedNames {
 export const namesAnything = ({ images, models }: LimitedNames): boolean => images.length + models.length > 0;
 
 /**
- * Keys of runs: tenant and agent, image and model where one of them is limited, and whether a container is needed. Those of a task
- * are the task's.
+ * Keys of runs: tenant and agent, image and model where one of them is limited, whether a container is needed, and the engine that it is
+ * on. Those of a task are the task's.
  */
 const keysOf = (which: string): string => `
   select id, tenant || :separator || agent ||
          case when image = '' and model = '' and not contained then '' else :separator || image || :separator || model end ||
-         case when contained then :separator || :needsContainer else '' end as key
+         case when contained then :separator || :needsContainer || coalesce(:separator || engine, '') else '' end as key
     from (select r.id, r.tenant, r.agent, coalesce(i.name, '') as image, coalesce(m.name, '') as model,
-                 r.task_id is not null or cast(:agents as json) -> r.agent ->> 'image' is not null as contained
+                 r.task_id is not null or cast(:agents as json) -> r.agent ->> 'image' is not null as contained,
+                 ${engineOfRunSql('r.id')} as engine
             from holdfast.runs r
             left join holdfast.tasks t on t.id = r.task_id
             left join holdfast.task_definitions d on d.tenant = t.tenant and d.hash = t.definition_hash

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import { boundsOf, type Crashes, HEARTBEAT_OLD_MS, SUSPECT_AFTER } from '../../core/queue/worker.js';
+import { keyWithEngineSql } from '../containers/run-engines.js';
 import { NOW_MS } from '../database/columns.js';
 import { deleteNotesOfLeaving } from '../queue/work-notes.js';
 import { lockWorker } from '../queue/workers.js';
@@ -50,7 +51,10 @@ export async function requeue(
     .where({ status: 'PENDING', executor_id: worker })
     .whereIn('workflow_uuid', [...ids])
     .whereExists(db('holdfast.workers').where({ id: worker, epoch }).select(db.raw('1')))
-    .update({ status: 'ENQUEUED', owner_xid: null, started_at_epoch_ms: null, updated_at: now })
+    .update({
+      ...{ status: 'ENQUEUED', owner_xid: null, started_at_epoch_ms: null, updated_at: now },
+      queue_partition_key: db.raw(keyWithEngineSql('queue_partition_key', runIdSql('workflow_uuid'))),
+    })
     .returning('workflow_uuid');
   return rows.map(({ workflow_uuid: id }) => id);
 }
@@ -102,6 +106,7 @@ export async function takeSegments(trx: Knex.Transaction, takeover: Takeover): P
                set status = case when given_up then 'CANCELLED' else 'ENQUEUED' end,
                    completed_at = case when given_up then ${NOW_MS} end,
                    owner_xid = null, started_at_epoch_ms = null,
+                   queue_partition_key = ${keyWithEngineSql('s.queue_partition_key', 'j.run_id')},
                    updated_at = ${NOW_MS}
               from judged j
              where s.workflow_uuid = j.workflow_uuid)

@@ -22,7 +22,8 @@ export async function queueFacts(
     `with q as (
        select ${part('s.queue_partition_key', 1)} as tenant, ${part('s.queue_partition_key', 2)} as agent,
               ${part('s.queue_partition_key', 3)} as image, ${part('s.queue_partition_key', 4)} as model,
-              ${part('s.queue_partition_key', 5)} = '${NEEDS_CONTAINER}' as contained, s.priority >= ${BAND_WIDTH} as begins,
+              ${part('s.queue_partition_key', 5)} = '${NEEDS_CONTAINER}' as contained,
+              ${part('s.queue_partition_key', 6)} as engine, s.priority >= ${BAND_WIDTH} as begins,
               coalesce(s.application_version, (select version_name from dbos.application_versions
                 where application_name = s.application_name or application_name is null or s.application_name is null
                 order by version_timestamp desc limit 1)) as version
@@ -30,7 +31,7 @@ export async function queueFacts(
         where s.workflow_uuid = :workflowId and s.queue_name = :queue and s.status = 'ENQUEUED'
           and s.queue_partition_key is not null),
      live as (
-       select w.containers, w.running < w.capacity as has_capacity, q.version is null or w.recording_version::text = q.version as ours
+       select w.containers and q.engine in ('', w.engine) as containers, w.running < w.capacity as has_capacity, q.version is null or w.recording_version::text = q.version as ours
          from holdfast.workers w cross join q
         where w.role <> 'api' and w.stopped_at is null and w.stop_asked is null and w.leaving_at is null
           and w.heartbeat_at > now() - ${OLD}),
@@ -46,7 +47,7 @@ export async function queueFacts(
                 where w.queue_name = :queue and w.status = 'PENDING' and w.queue_partition_key is not null and ${SAME}) as busy,
               (select count(*) from holdfast.dispatch_starts d where ${BEGUN}) as begun
          from l cross join q)
-     select q.contained as "needsContainer", q.begins,
+     select q.contained as "needsContainer", nullif(q.engine, '') as engine, q.begins,
             (select count(*)::int from live) as workers,
             (select count(*)::int from live where ours) as "ofVersion",
             (select count(*)::int from live where ours and containers) as "withEngine",

@@ -51,12 +51,23 @@ export async function registerWorker(
   return epoch;
 }
 
-/** Says whether a worker has a container engine. */
+/** What a worker has for containers. */
+export interface WorkerEngine {
+  /** Whether it has an engine that answers. */
+  readonly containers: boolean;
+  /** Who its engine is; absent: it has not been asked yet. */
+  readonly engine?: string;
+}
+
+/** Says whether a worker has a container engine, and which one. */
 export async function markContainers(
   db: Knex,
-  { id, epoch, containers }: { readonly id: string; readonly epoch: number; readonly containers: boolean },
+  { id, epoch }: { readonly id: string; readonly epoch: number },
+  engine: WorkerEngine,
 ): Promise<void> {
-  await db('holdfast.workers').where({ id, epoch }).update({ containers });
+  await db('holdfast.workers')
+    .where({ id, epoch })
+    .update({ ...engine });
 }
 
 /** Says that a worker lives; answers what it was asked to do. Null: a newer process has the worker id. */
@@ -135,6 +146,7 @@ interface WorkerRow {
   capacity: number;
   running: number;
   containers: boolean;
+  engine: string | null;
   alone_run_id: string | null;
   stop_asked: StopMode | null;
   started_at: Date;
@@ -195,6 +207,7 @@ const workerViewOf = (row: WorkerRow): WorkerView => ({
   capacity: row.capacity,
   running: row.running,
   containers: row.containers,
+  engine: row.engine,
   aloneRunId: row.alone_run_id,
   startedAt: row.started_at.toISOString(),
   heartbeatAt: row.heartbeat_at.toISOString(),

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { type LimitInForce, type QueueFacts, queueWaitOf } from '../../../src/core/queue/queue-wait.js';
 
 const READY: QueueFacts = {
-  ...{ needsContainer: false, begins: true, limits: [] },
+  ...{ needsContainer: false, engine: null, begins: true, limits: [] },
   ...{ workers: 2, ofVersion: 2, withEngine: 0, withCapacity: 1 },
 };
 const LIMIT: LimitInForce = {
@@ -15,6 +15,7 @@ it.each<readonly [string, Partial<QueueFacts>, string]>([
   ['no worker is at work', { workers: 0, ofVersion: 0, withCapacity: 0 }, 'worker'],
   ['all workers are of another version', { ofVersion: 0, withCapacity: 0 }, 'version'],
   ['no engine answers', { needsContainer: true }, 'container_engine'],
+  ['no worker has the engine of its container', { needsContainer: true, engine: 'one' }, 'container_engine'],
   ['the workers with an engine have no room', { needsContainer: true, withEngine: 1, withCapacity: 0 }, 'capacity'],
   ['limits leave room', { limits: [LIMIT] }, 'turn'],
   ['as many runs are at work as may be', { limits: [LIMIT, { ...LIMIT, kind: 'tenant', busy: 3 }] }, 'limit'],
@@ -31,4 +32,9 @@ it('names what has the limit', () => {
   expect(queueWaitOf({ ...READY, limits }).detail).toBe('The model "m" has reached its limit of 3 at work.');
   const tenants: readonly LimitInForce[] = [{ ...LIMIT, kind: 'tenants', name: '', busy: 3 }];
   expect(queueWaitOf({ ...READY, limits: tenants }).detail).toMatch(/^The tenant has reached/);
+});
+
+it('names the engine that has the container of a run', () => {
+  const facts = { ...READY, needsContainer: true, engine: 'one' };
+  expect(queueWaitOf(facts).detail).toContain('on the engine one, and no worker has this engine');
 });

@@ -77,8 +77,8 @@ export const exportCommand = (): Command =>
     )
     .option(
       '--wait',
-      'follows it with a progress bar, or elsewhere than on a terminal with a line for each ' +
-        'tenth of the runs; the exit code is 1 if it failed or was cancelled',
+      'follows it with a progress bar, or without a terminal with a line for each ' +
+        'tenth of the runs. The exit code is 1 if it failed or was cancelled',
     )
     .addOption(retryOption())
     .addOption(jsonOption())

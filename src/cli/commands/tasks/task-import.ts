@@ -36,7 +36,7 @@ export const taskImportCommand = (): Command =>
     )
     .option(
       '--image <image>',
-      'an image to begin with, instead of building `environment/Dockerfile`; of a benchmark that of each task, where `{id}` is its id',
+      'an image to begin with, instead of building `environment/Dockerfile`. Of a benchmark, the image of each task; `{id}` is its id',
     )
     .option('--no-build', 'leaves the image to a later import; the definition names it')
     .addOption(

@@ -14,8 +14,8 @@ export const taskNewCommand = (): Command =>
     .argument('<name>', 'of the task and of the directory, which must not be there yet')
     .option(
       '--from <task>',
-      'the task to begin with: a directory, or the name of one that ships; without it ' +
-        '`count-words`, whose definition explains itself',
+      'the task to begin with: a directory, or the name of one that ships; ' +
+        '`count-words` has a definition that explains itself',
       'count-words',
     )
     .action((name: string, raw: unknown) => {

@@ -79,7 +79,7 @@ export const taskSubmitCommand = (): Command =>
     .option(
       '--batch <file>',
       'submits each line of a file instead, in the form of [`POST ' +
-        '/api/v1/tasks/batch`](tasks/batches.md); of the other options only `--key` and `--json` go ' +
+        '/api/v1/tasks/batch`](tasks/batches.md). Of the other options only `--key` and `--json` go ' +
         'with it. The file is its own key: sent again it is the same tasks. The exit code is 1 ' +
         'where a line was not taken',
     )
