@@ -24,10 +24,7 @@ async function plainKeys(
   const contained = new Set(segments.filter(({ run }) => needsContainer(run, limited)).map(({ run }) => run.id));
   const engines = await enginesOfRuns(trx, [...contained]);
   return new Map(
-    segments.map(({ run: { id, tenant, agent } }) => [
-      id,
-      queueKey(tenant, agent, contained.has(id), engines.get(id)),
-    ]),
+    segments.map(({ run: { id, tenant, agent } }) => [id, queueKey(tenant, agent, contained.has(id), engines.get(id))]),
   );
 }
 

@@ -53,7 +53,10 @@ export const SCHEDULE: Row = {
         const begin = performance.now();
         const { ids, tenants } = await dequeue(
           database,
-          { ...wanted, application: 'holdfast', owner: 'bench', capacity: ROOM, after: '', deferContainersMs: 0, engine: '', engineAwayMs: 0 },
+          {
+            ...{ ...wanted, application: 'holdfast', owner: 'bench', capacity: ROOM, after: '' },
+            ...{ deferContainersMs: 0, engine: '', engineAwayMs: 0 },
+          },
           limits,
         );
         taken.push(performance.now() - begin);
