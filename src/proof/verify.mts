@@ -360,8 +360,54 @@ const end = (state: Fields, status: string, result: Json | undefined): void => {
   Object.assign(state, { status, pending: {}, result: digest(result) });
 };
 
+const isFields = (value: Json | undefined): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const LARGEST = Number.MAX_VALUE;
+
+/** What a change of a call makes of the member at its path; undefined removes it. */
+const MADE: { readonly [op: string]: (op: Fields, old: Json | undefined) => Json | undefined } = {
+  set: (op) => op['value'],
+  remove: () => undefined,
+  add: (op, old) => Math.max(-LARGEST, Math.min(LARGEST, (typeof old === 'number' ? old : 0) + Number(op['by']))),
+  append: (op, old) => [...(Array.isArray(old) ? old : []), ...listOf(op['values'], 'values')],
+};
+const placed = (
+  value: Json | undefined,
+  [name, ...rest]: readonly string[],
+  make: (old: Json | undefined) => Json | undefined,
+): Json | undefined => {
+  if (name === undefined) return make(value);
+  const held = isFields(value) ? value : {};
+  const made = placed(Object.hasOwn(held, name) ? held[name] : undefined, rest, make);
+  const others = Object.entries(held).filter(([other]) => other !== name);
+  return Object.fromEntries(made === undefined ? others : [...others, [name, made]]);
+};
+/** The state that an agent declares, after a call that changed it. */
+const changeOwn = (state: Fields, outcome: Fields): void => {
+  const own = state['agentState'];
+  if (own === undefined || outcome['type'] !== 'output' || outcome['state'] === undefined) return;
+  let { value } = fieldsOf(own, 'agentState');
+  for (const one of listOf(fieldsOf(outcome['state'], 'state')['changes'], 'changes')) {
+    const op = fieldsOf(one, 'change');
+    const name = String(op['op']);
+    const make = Object.hasOwn(MADE, name) ? MADE[name] : undefined;
+    must(make !== undefined, `the change ${name} of a state is not known`);
+    const names = textOf(op['path'], 'path').slice(1).split('/');
+    value = placed(
+      value,
+      names.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~')),
+      (old) => make(op, old),
+    );
+    value = isFields(value) ? value : {};
+  }
+  state['agentState'] = { version: Number(fieldsOf(own, 'agentState')['version']) + 1, value: value ?? {} };
+};
+
 const CHANGES: { readonly [kind: string]: (state: Fields, data: Fields) => void } = {
-  'run.created': (s, d) => Object.assign(s, { status: 'queued', conversation: roll(s['conversation'], d['input']) }),
+  'run.created': (s, d) => {
+    Object.assign(s, { status: 'queued', conversation: roll(s['conversation'], d['input']) });
+    if (d['state'] !== undefined) s['agentState'] = { version: 0, value: d['state'] };
+  },
   'segment.started': (s, d) => Object.assign(s, { status: 'running', segment: d['segment'] }),
   'segment.rebuilt': (s, d) => Object.assign(s, { segment: d['segment'] }),
   'segment.cut': (s) => Object.assign(s, { status: 'queued' }),
@@ -377,6 +423,7 @@ const CHANGES: { readonly [kind: string]: (state: Fields, data: Fields) => void 
     const closed = part(s, 'closedCalls');
     delete part(s, 'openCalls')[String(d['callId'])];
     s['closedCalls'] = { count: Number(closed['count']) + 1, digest: roll(closed['digest'], d) };
+    changeOwn(s, part(d, 'outcome'));
   },
   'child.ended': addUsage,
   'interruption.requested': (s, d) => put(s['pending'], d['id'], d['kind'] ?? null),

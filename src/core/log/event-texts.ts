@@ -14,7 +14,8 @@ export const EVENT_TEXTS: { readonly [K in EventKind]: EventText } = {
   'run.created': {
     meaning: 'A run exists, with its input, grants and limits.',
     written: 'With the row of the run.',
-    change: '`status` = queued; `conversation` = roll(conversation, data.input)',
+    change:
+      '`status` = queued; `conversation` = roll(conversation, data.input); with data.state, `agentState` = {version: 0, value: data.state}',
   },
   'session.loaded': {
     meaning: 'The run begins with the conversation of its session.',
@@ -88,7 +89,8 @@ export const EVENT_TEXTS: { readonly [K in EventKind]: EventText } = {
   'call.finished': {
     meaning: 'A tool call has its outcome.',
     written: "When a call has ended or was refused, in the model's order.",
-    change: 'the call leaves `openCalls`; `closedCalls` = {count: count + 1, digest: roll(digest, data)}',
+    change:
+      'the call leaves `openCalls`; `closedCalls` = {count: count + 1, digest: roll(digest, data)}; an output with `state` [changes](#state-of-the-agent) `agentState`',
   },
   'child.started': {
     meaning: 'A call started a run of its own.',

@@ -51,6 +51,8 @@ export async function eraseContent(trx: Knex.Transaction, run: RunRow, keepsMemo
   await trx('holdfast.rewards').where({ run_id: id }).update({ data: null });
   await eraseTaskOf(trx, id);
   await eraseMemoryOfRun(trx, run, keepsMemory);
+  // The patch of a version that was live is the definition of other runs.
+  await trx('holdfast.agent_versions').where({ tenant: run.tenant, id, status: 'proposed' }).delete();
   await forgetSubjects(trx, id);
   await removeFromExports(trx, run);
   await dropArtifacts(trx, id);

@@ -1,20 +1,43 @@
 import { appendFileSync, copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Agent } from '@openai/agents';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { z } from 'zod';
 import { signCheckpoint } from '../../../src/core/evidence/checkpoint.js';
 import type { ProofBundle } from '../../../src/core/evidence/proof.js';
 import { parseSigningKey, type SigningKey } from '../../../src/core/evidence/signed-note.js';
 import { makeLogKey, revokeLogKey, rotateLogKey } from '../../../src/engine/evidence/log-keys.js';
-import { createEngine, type Engine } from '../../../src/index.js';
+import { createEngine, defineAgent, defineTool, type Engine } from '../../../src/index.js';
 import { checkProof, main } from '../../../src/proof/verify.mjs';
 import { createEngineDatabase, describeEachDatabase, type TestDatabase } from '../../harness/database.js';
 import { echoAgent } from '../../harness/echo-agent.js';
 import { ADMIN, runToRest } from '../../harness/engine.js';
+import { call, scripted } from '../../harness/script.js';
 import { SLOW } from '../../harness/slow.js';
 
+const count = defineTool({
+  ...{ name: 'count', description: 'Counts.', input: z.object({ by: z.int() }), output: z.int(), effect: 'pure' },
+  execute: ({ by }, { state }) => {
+    state.add('/n', by);
+    state.append('/list', { by });
+    state.change((draft) => {
+      if (by === 2) Object.assign(draft, { gone: true });
+      else Object.assign(draft, { deep: { 'a/b~c': by } });
+    });
+    if (state.version > 0) state.change((draft) => void Reflect.deleteProperty(draft, 'gone'));
+    return by;
+  },
+});
+const counter = defineAgent({
+  agent: new Agent({
+    ...{ name: 'counter', tools: [count] },
+    model: scripted([[call('count', { by: 2 }, 'c1')], [call('count', { by: 3 }, 'c2')]]),
+  }),
+  ...{ grants: ['tool:call:count'], state: z.looseObject({}) },
+});
 const config = {
-  agents: [echoAgent('secret words')],
+  agents: [echoAgent('secret words'), counter],
   evidence: { intervalMs: 3_600_000 },
 };
 
@@ -58,6 +81,19 @@ describeEachDatabase('a proof', (kind) => {
     expect(report.proven.join('\n')).toMatch(new RegExp(`event ${length} is the last`));
     expect(report.proven.join('\n')).toMatch(new RegExp(`${length} of the payloads of these ${length} events`));
     expect(report.proven.join('\n')).toMatch(new RegExp(`made again up to event ${length}`));
+  });
+
+  it('has the state that an agent declares, and how its calls changed it', async () => {
+    const { id } = await runToRest(engine, 'counter');
+    await engine.checkpointNow();
+    const proof = await engine.exportProof(id, { payloads: true }, ADMIN);
+    const report = checkProof(JSON.stringify(proof), [key]);
+    expect(report).toMatchObject({ ok: true, problem: null });
+    expect(report.proven.join('\n')).toMatch(new RegExp(`made again up to event ${proof.events.length}`));
+    expect((await engine.stateAt(id, undefined, ADMIN)).state.agentState).toEqual({
+      version: 2,
+      value: { n: 5, list: [{ by: 2 }, { by: 3 }], deep: { 'a/b~c': 3 } },
+    });
   });
 
   it('without payloads proves the rest, and gives none away', async () => {

@@ -132,6 +132,21 @@ describeEachDatabase('a patch of an agent', (kind) => {
     expect(JSON.stringify(refused.output)).toContain('that of clerk is');
   });
 
+  it('goes with the erasure of its run, unless it was applied', async () => {
+    const known = async () => (await test.engine.getEvolution('clerk', ADMIN)).versions.map(({ id }) => id);
+    const applied = await propose(politely, { share: 1 });
+    await approve(applied.id, BOB, CARL);
+    const refused = await propose(politely, { share: 1 });
+    const item = await pendingOf(test.engine, refused.id, 'apply_patch');
+    await test.engine.decide(item?.id ?? '', { verdict: 'reject' }, BOB);
+    await restOf(test.engine, refused.id);
+    expect(await known()).toEqual(expect.arrayContaining([applied.id, refused.id]));
+    for (const { id } of [applied, refused]) await test.engine.eraseRun(id, { reason: 'Ticket 812' }, ADMIN);
+    expect(await known()).toContain(applied.id);
+    expect(await known()).not.toContain(refused.id);
+    await test.engine.rollbackAgent('clerk', { reason: 'Enough.' }, BOB);
+  });
+
   it('is kept by a run that was started with it, also when it is replayed after a rollback', async () => {
     const proposed = await propose(politely, { share: 100 });
     await approve(proposed.id, BOB, CARL);
