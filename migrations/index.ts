@@ -14,6 +14,7 @@ import * as alerts from './0012-alerts.js';
 import * as artifacts from './0013-artifacts.js';
 import * as sessionLabels from './0014-session-labels.js';
 import * as workerEngines from './0015-worker-engines.js';
+import * as longHistories from './0016-long-histories.js';
 
 export interface Migration {
   readonly name: string;
@@ -37,4 +38,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0013-artifacts', up: artifacts.up },
   { name: '0014-session-labels', up: sessionLabels.up },
   { name: '0015-worker-engines', up: workerEngines.up },
+  { name: '0016-long-histories', up: longHistories.up },
 ];

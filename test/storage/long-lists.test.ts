@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Database } from '../../src/storage/database/database.js';
 import { listInterruptionRows } from '../../src/storage/interruptions/interruptions.js';
 import { searchRunRows } from '../../src/storage/interruptions/run-search.js';
+import { countByStatus } from '../../src/storage/runs/run-counts.js';
 import { encodeCursor, listRunRows } from '../../src/storage/runs/run-list.js';
 import { insertRun } from '../../src/storage/runs/runs.js';
 import { describeEachDatabase } from '../harness/database.js';
@@ -85,6 +86,7 @@ describeEachDatabase('a page of a long list', (kind) => {
     'newest first': { order: 'newest' },
     'of an agent, newest first': { order: 'newest', agent: 'agent7' },
     'by deadline': { order: 'deadline', status: 'pending' },
+    'by deadline, of any status': { order: 'deadline' },
     'of a kind': { kind: 'approval' },
     'the next page': { cursor },
     'the next page of an agent': { cursor, agent: 'agent7' },
@@ -139,6 +141,20 @@ describeEachDatabase('a page of a long list', (kind) => {
       const page = () => searchRunRows(database.knex, { tenant: 'default', ...filter }, search);
       expect(await rowsRead(ALL, page)).toBeLessThan(READ_MOST);
     }
+  });
+
+  it('counts of runs of an agent read what they count', async () => {
+    // Each status of this agent is counted to the last of its rows.
+    const counts = () => countByStatus(database.knex, { tenant: 'default', agent: 'agent7' });
+    expect(await rowsRead(['runs'], counts)).toBeLessThan(2 * (ROWS / 19));
+  });
+
+  it('of short runs of a status by duration reads what it shows', async () => {
+    await database.knex.raw(`update holdfast.runs set completed_at = created_at where status = 'failed'`);
+    await database.knex.raw('analyze holdfast.runs');
+    const filter = { tenant: 'default', status: 'failed' as const };
+    const page = () => searchRunRows(database.knex, filter, { limit: LIMIT, order: 'duration' });
+    expect(await rowsRead(ALL, page)).toBeLessThan(READ_MOST);
   });
 
   const measures = {
