@@ -69,14 +69,16 @@ export class EngineWatch {
       () => null,
       (error: unknown) => (error instanceof Error ? error.message : String(error)),
     );
-    const wasUnknown = this.#engine === undefined;
-    if (why === null) this.#engine ??= await environments.id(AbortSignal.timeout(IDENTIFIED_WITHIN_MS));
     const wasAway = this.#awaySince !== null;
     if (why === null) this.#awaySince = null;
     else this.#awaySince ??= performance.now();
     if (wasAway !== (why !== null)) this.#tell(why);
     await this.mark();
-    if ((wasAway || wasUnknown) && why === null) queue.wake();
+    if (wasAway && why === null) queue.wake();
+    if (this.#engine !== undefined || why !== null) return;
+    this.#engine = await environments.id(AbortSignal.timeout(IDENTIFIED_WITHIN_MS));
+    await this.mark();
+    queue.wake();
   }
 
   #tell(why: string | null): void {
