@@ -3,7 +3,6 @@ import type { Knex } from 'knex';
 import type { SegmentQueue } from '../../../steps/context.js';
 import { queueKey, queuePriority } from '../../core/queue/dispatch.js';
 import { SEGMENT_WORKFLOW } from '../../core/runs/run.js';
-import { enginesOfRuns } from '../../storage/containers/run-engines.js';
 import { rawConnection } from '../../storage/database/transactions.js';
 import {
   keyOf,
@@ -13,6 +12,7 @@ import {
   needsContainer,
 } from '../../storage/dbos/limited-names.js';
 import { copySegment, type KeyedSegment, removeSegment, withdrawSegments } from '../../storage/dbos/queued-segments.js';
+import { enginesOfRuns } from '../../storage/dbos/run-engines.js';
 import { workflowIdOf } from '../../storage/dbos/workflow-id.js';
 
 /** The keys of runs where no image and no model is limited. */
