@@ -12,8 +12,8 @@ import {
   needsContainer,
 } from '../../storage/dbos/limited-names.js';
 import { copySegment, type KeyedSegment, removeSegment, withdrawSegments } from '../../storage/dbos/queued-segments.js';
-import { enginesOfRuns } from '../../storage/dbos/run-engines.js';
 import { workflowIdOf } from '../../storage/dbos/workflow-id.js';
+import { enginesOfRuns } from '../../storage/queue/run-engines.js';
 
 /** The keys of runs where no image and no model is limited. */
 async function plainKeys(

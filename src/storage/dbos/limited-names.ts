@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import { KEY_SEPARATOR, NEEDS_CONTAINER } from '../../core/queue/dispatch.js';
-import { engineOfRunSql } from './run-engines.js';
+import { engineOfRunSql } from '../queue/run-engines.js';
 import { runIdSql } from './workflow-id.js';
 
 /**

@@ -1,9 +1,9 @@
 import type { Knex } from 'knex';
 import { boundsOf, type Crashes, HEARTBEAT_OLD_MS, SUSPECT_AFTER } from '../../core/queue/worker.js';
 import { NOW_MS } from '../database/columns.js';
+import { keyWithEngineSql } from '../queue/run-engines.js';
 import { deleteNotesOfLeaving } from '../queue/work-notes.js';
 import { lockWorker } from '../queue/workers.js';
-import { keyWithEngineSql } from './run-engines.js';
 import { runIdSql, segmentSql } from './workflow-id.js';
 
 /** A worker id under which segments are at work. */
