@@ -116,8 +116,9 @@ describe('the body of an answer', () => {
     const reader = readable.getReader();
     void writer.write(Buffer.from('data: hello, a-'));
     expect(Buffer.from((await reader.read()).value ?? []).toString()).toBe('data: hello, ');
-    void writer.write(Buffer.from('b'));
-    expect(Buffer.from((await reader.read()).value ?? []).toString()).toBe('a-b');
+    // With this no form of a secret begins.
+    void writer.write(Buffer.from('~'));
+    expect(Buffer.from((await reader.read()).value ?? []).toString()).toBe('a-~');
     await reader.cancel();
   });
 

@@ -35,6 +35,8 @@ const ROOT = join(import.meta.dirname, '../../..');
 const PLACES: Record<string, 'allowance' | 'factor' | 'name'> = {
   'src/core/grants/capability-command.ts': 'factor',
   'src/core/grants/capability-url.ts': 'factor',
+  'src/core/containers/image-policy.ts': 'name',
+  'src/core/memory/search-plan.ts': 'factor',
   'src/core/exports/chat-row.ts': 'factor',
   'src/core/harbor/harbor-dockerfile.ts': 'factor',
   'src/core/harbor/harbor-places.ts': 'factor',
