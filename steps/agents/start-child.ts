@@ -19,7 +19,7 @@ import type { TrustLabel } from '../../src/core/tools/tool-memory.js';
 import { approversOf } from '../../src/storage/interruptions/interruptions.js';
 import { createLog, extendLog } from '../../src/storage/log/events.js';
 import { eventIdOf, readEvent } from '../../src/storage/log/read-events.js';
-import { labelsGiven, requestersOf } from '../../src/storage/log/requesters.js';
+import { creationOf } from '../../src/storage/log/requesters.js';
 import { copySubjects } from '../../src/storage/retention/subjects.js';
 import { ancestorsOf, limitsOf, type RunRow } from '../../src/storage/runs/run-row.js';
 import { insertRun, lockRun, runs } from '../../src/storage/runs/runs.js';
@@ -103,7 +103,8 @@ export async function startChild(ctx: StepContext, start: ChildStart): Promise<S
     await copySubjects(trx, parent.id, id);
     const log = await createLog(trx, id, row.tenant, randomBytes(32).toString('hex'));
     const eventId = await eventIdOf(trx, parent.id, start.causeKey);
-    const labels = new Set([...(await labelsGiven(trx, parent.id)), ...start.labels]);
+    const creation = await creationOf(trx, parent.id);
+    const labels = new Set([...(creation?.labels ?? []), ...start.labels]);
     const data: EventData<'run.created'> = {
       ...{ agent: name, agentVersion: version, agentHash: definitionHash, input, metadata: {} },
       ...{ grants: grantsToJson(grants), policyVersion: grants.policyVersion, limits, pinned },
@@ -112,7 +113,7 @@ export async function startChild(ctx: StepContext, start: ChildStart): Promise<S
       ...(proposal !== null && start.isApproved
         ? { approvedPlan: { runId: id, digest: proposal.digest, by: await approversOf(trx, parent.id, callId) } }
         : {}),
-      requestedBy: [...(await requestersOf(trx, parent.id))],
+      requestedBy: [...(creation?.requestedBy ?? [])],
       parent: { runId: parent.id, callId, eventId, notGranted: [...missing] },
     };
     const context = { at: isoNow(ctx), worker: null };

@@ -14,3 +14,14 @@ export async function inspect(
     throw error;
   }
 }
+
+/** Whether an engine has an image, by its name or id. */
+export async function hasImage(engine: EngineConnection, image: string, signal: AbortSignal): Promise<boolean> {
+  try {
+    await engine.ask('looking for an image', signal, (docker) => docker.getImage(image).inspect());
+    return true;
+  } catch (error) {
+    if (isRefusal(error, 404)) return false;
+    throw error;
+  }
+}

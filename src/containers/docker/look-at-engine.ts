@@ -1,4 +1,5 @@
-import { EngineConnection, isRefusal } from './engine-connection.js';
+import { EngineConnection } from './engine-connection.js';
+import { hasImage } from './inspect.js';
 
 export interface EngineLook {
   readonly version: string;
@@ -11,13 +12,6 @@ export async function lookAtEngine(host: string, images: readonly string[], sign
   const engine = new EngineConnection(host, 0);
   const { Version: version } = await engine.ask('asking for its version', signal, (docker) => docker.version());
   const missing: string[] = [];
-  for (const image of images) {
-    try {
-      await engine.ask('looking for an image', signal, (docker) => docker.getImage(image).inspect());
-    } catch (error) {
-      if (!isRefusal(error, 404)) throw error;
-      missing.push(image);
-    }
-  }
+  for (const image of images) if (!(await hasImage(engine, image, signal))) missing.push(image);
   return { version, missing };
 }

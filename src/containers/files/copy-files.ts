@@ -5,7 +5,7 @@ import { HoldfastError } from '../../core/errors/errors.js';
 import { labelsOf, rootImageOf, volumesOf } from '../docker/container-options.js';
 import { isHeld, isImageUnknown, isOvertaken, statusOf } from '../docker/engine-answers.js';
 import { type EngineConnection, EngineRefusal, isRefusal } from '../docker/engine-connection.js';
-import { inspect } from '../docker/inspect.js';
+import { hasImage, inspect } from '../docker/inspect.js';
 import { textOfLog } from '../docker/log-text.js';
 import { testerGroupOf } from '../exec/judge-users.js';
 import { makeFiltered } from '../lifecycle/filter.js';
@@ -210,16 +210,6 @@ async function copyRoot(
 /** As instructions, each with one: Podman takes labels in no other way. */
 const labelling = (identity: EnvironmentIdentity): readonly string[] =>
   Object.entries(labelsOf(identity)).map(([name, value]) => `LABEL ${name}=${JSON.stringify(value)}`);
-
-async function hasImage(engine: EngineConnection, image: string, signal: AbortSignal): Promise<boolean> {
-  try {
-    await engine.ask('looking for an image', signal, (docker) => docker.getImage(image).inspect());
-    return true;
-  } catch (error) {
-    if (isRefusal(error, 404)) return false;
-    throw error;
-  }
-}
 
 /** A volume that is not there would be made, empty, by the code that mounts it. */
 async function assertVolumes(

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type Docker from 'dockerode';
 import { HoldfastError } from '../../core/errors/errors.js';
-import { EngineConnection, EngineRefusal, isAway, isRefusal } from '../docker/engine-connection.js';
+import { EngineConnection, EngineRefusal, isAway } from '../docker/engine-connection.js';
+import { hasImage } from '../docker/inspect.js';
 
 export interface ImageBuild {
   readonly image: string;
@@ -28,12 +29,7 @@ const BUILDKIT_API = 1.42;
 export async function buildImage(host: string, build: ImageBuild): Promise<boolean> {
   const engine = new EngineConnection(host, 0);
   const never = new AbortController().signal;
-  try {
-    await engine.ask('looking for an image', never, (docker) => docker.getImage(build.image).inspect());
-    return false;
-  } catch (error) {
-    if (!isRefusal(error, 404)) throw error;
-  }
+  if (await hasImage(engine, build.image, never)) return false;
   const version = await engine.ask('asking for its version', never, (docker) => docker.version());
   const buildKit = Number(version.ApiVersion) >= BUILDKIT_API;
   const context = mkdtempSync(join(tmpdir(), 'holdfast-build-'));

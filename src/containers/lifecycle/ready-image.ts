@@ -2,7 +2,8 @@ import type { EnvironmentIdentity } from '../../core/containers/environment.js';
 import { type ImagePolicy, pulledName } from '../../core/containers/image-policy.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { imageOf } from '../docker/container-options.js';
-import { type EngineConnection, isAway, isRefusal } from '../docker/engine-connection.js';
+import { type EngineConnection, isAway } from '../docker/engine-connection.js';
+import { hasImage } from '../docker/inspect.js';
 
 const WITHIN_MS = 30 * 60_000;
 const TRIES = 3;
@@ -27,16 +28,6 @@ export async function readyImage(
     if (why === null) return;
     signal.throwIfAborted();
     if (tries === TRIES || within.aborted) throw unpulled(image, why);
-  }
-}
-
-async function hasImage(engine: EngineConnection, image: string, signal: AbortSignal): Promise<boolean> {
-  try {
-    await engine.ask('looking for the image', signal, (docker) => docker.getImage(image).inspect());
-    return true;
-  } catch (error) {
-    if (isRefusal(error, 404)) return false;
-    throw error;
   }
 }
 

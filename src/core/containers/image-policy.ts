@@ -40,7 +40,7 @@ export function assertImageAllowed(image: string, { registries }: ImagePolicy): 
   const of = registry === null ? 'is an id, which has no registry' : `is of the registry ${registry}`;
   throw new HoldfastError(
     'image_refused',
-    `The image ${image} ${of}; \`images.registries\` allows ${registries.join(', ')}.`,
+    `The image ${image} ${of}; \`imagePolicy.registries\` allows ${registries.join(', ')}.`,
   );
 }
 
