@@ -150,10 +150,10 @@ describe('architecture', () => {
 });
 
 describe('a command that asks a server', () => {
-  /** What is loaded before the command line is read. */
-  function loadedFirst(): ReadonlySet<string> {
+  /** The packages that are loaded with these files, before what is imported later. */
+  function packagesOf(...files: readonly string[]): readonly string[] {
     const loaded = new Set<string>();
-    const next = ['src/main.ts'];
+    const next = [...files];
     for (let file = next.pop(); file !== undefined; file = next.pop()) {
       if (loaded.has(file)) continue;
       loaded.add(file);
@@ -164,11 +164,17 @@ describe('a command that asks a server', () => {
         else if (!to.startsWith('node:')) loaded.add(packageOf(to));
       }
     }
-    return loaded;
+    return [...loaded].filter((name) => name in HOMES).sort();
   }
 
   it('loads no package that takes longer than the command', () => {
-    const packages = [...loadedFirst()].filter((name) => name in HOMES).sort();
-    expect(packages).toEqual(['commander', 'eventsource-parser', 'ipaddr.js', 're2js', 'rfc6902', 'zod']);
+    const modules = IMPORTS.filter(({ from, isLater }) => from === 'src/cli/command-table.ts' && isLater);
+    expect(modules.length).toBeGreaterThan(60);
+    const every = packagesOf(...modules.flatMap(({ target }) => target ?? []));
+    expect(every).toEqual(['commander', 'eventsource-parser', 'ipaddr.js', 're2js', 'rfc6902', 'zod']);
+  });
+
+  it('loads no client of the server for a help or a version', () => {
+    expect(packagesOf('src/main.ts')).toEqual(['commander', 'eventsource-parser', 're2js', 'zod']);
   });
 });

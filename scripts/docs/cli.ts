@@ -1,6 +1,6 @@
 import type { Command, Option } from 'commander';
 import { COMMAND_EXAMPLES } from '../../src/cli/command-examples.js';
-import { commands } from '../../src/cli/command-line.js';
+import { loadCommands } from '../../src/cli/command-table.js';
 import { COMMAND_TEXTS } from '../../src/cli/command-texts.js';
 import { code, wrapped } from './markdown.js';
 
@@ -54,7 +54,6 @@ function section(command: Command, above: string): string {
     .join('\n\n');
 }
 
-export const cliBlock = (): string =>
-  commands(NOTHING)
-    .map((command) => section(command, ''))
-    .join('\n\n');
+const commands = await loadCommands(NOTHING);
+
+export const cliBlock = (): string => commands.map((command) => section(command, '')).join('\n\n');

@@ -16,7 +16,7 @@ const withoutLinks = (markdown: string): string => markdown.replaceAll(/\[([^\]]
 
 const standard = new Help();
 
-/** Gives a command, and those below it, the texts of their help. A command without a text keeps its description. */
+/** Gives a command, and those below it, the texts of their help. A command without a text is described by its summary. */
 export function withTexts(command: Command, above = ''): Command {
   const name = `${above}${command.name()}`;
   const text = COMMAND_TEXTS[name];
@@ -25,9 +25,10 @@ export function withTexts(command: Command, above = ''): Command {
     optionDescription: (option: Option) => withoutLinks(standard.optionDescription(option)),
   });
   if (text !== undefined) {
-    command.summary(command.description()).description(text.about);
+    command.summary(command.summary() || command.description()).description(text.about);
     command.addHelpText('after', `\nExamples:\n${exampleLines(COMMAND_EXAMPLES[name] ?? [])}`);
   }
+  if (command.description() === '') command.description(command.summary());
   const group = Object.entries(COMMAND_GROUPS).find(([, names]) => names.includes(name));
   if (group !== undefined) command.helpGroup(`${group[0]}:`);
   for (const one of command.commands) withTexts(one, `${name} `);

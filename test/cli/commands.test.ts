@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { expect, it } from 'vitest';
 import { COMMAND_EXAMPLES } from '../../src/cli/command-examples.js';
-import { commands } from '../../src/cli/command-line.js';
+import { COMMANDS, loadCommand, loadCommands } from '../../src/cli/command-table.js';
 import { COMMAND_TEXTS } from '../../src/cli/command-texts.js';
 import { EXIT_CODES } from '../../src/cli/exit-codes.js';
 import { packageVersion } from '../../src/cli/help.js';
@@ -11,7 +11,7 @@ import { runHere, SHUT_DOORS } from './in-process.js';
 
 /** Every command that does something, by all its words. */
 const named = new Map(
-  commands(SHUT_DOORS).flatMap((command): [string, Command][] =>
+  (await loadCommands(SHUT_DOORS)).flatMap((command): [string, Command][] =>
     command.commands.length === 0
       ? [[command.name(), command]]
       : command.commands.map((sub) => [`${command.name()} ${sub.name()}`, sub]),
@@ -27,9 +27,9 @@ it('each command has a text and examples, and no text is without its command', (
   expect(Object.keys(COMMAND_EXAMPLES)).toEqual([...named.keys()]);
 });
 
-it('each command is in one group of the help', () => {
+it('each command is in one group of the help', async () => {
   const grouped = Object.values(COMMAND_GROUPS).flat();
-  expect(grouped.toSorted()).toEqual(['help', ...commands(SHUT_DOORS).map((one) => one.name())].toSorted());
+  expect(grouped.toSorted()).toEqual(['help', ...(await loadCommands(SHUT_DOORS)).map((one) => one.name())].toSorted());
 });
 
 const examples = Object.entries(COMMAND_EXAMPLES).flatMap(([name, lines]) => lines.map(([, line]) => [line, name]));
@@ -39,7 +39,7 @@ it.each(examples)('the example %s parses', async (line = '', name = '') => {
   const [program, ...given] = words(bare.replaceAll(/(?<=\s)@\S+/g, '{}'));
   const asked = name.split(' ');
   expect([program, ...given.slice(0, asked.length)]).toEqual(['holdfast', ...asked]);
-  const fresh = commands(SHUT_DOORS).flatMap((one) => [one, ...one.commands]);
+  const fresh = (await loadCommands(SHUT_DOORS)).flatMap((one) => [one, ...one.commands]);
   const command = fresh.find(
     (one) => one.name() === asked.at(-1) && (one.parent?.name() ?? '') === (asked.at(-2) ?? ''),
   );
@@ -90,6 +90,14 @@ it('help of a command is that of its option, also of one below another', async (
     const [help, option] = [await runHere(['help', ...line], {}), await runHere([...line, '--help'], {})];
     expect(help).toEqual(option);
     expect(help.code).toBe(0);
+  }
+});
+
+it('help names each command as its module does, with its summary', async () => {
+  const { stdout } = await runHere(['--help'], {});
+  for (const [name, entry] of Object.entries(COMMANDS)) {
+    expect((await loadCommand(entry, SHUT_DOORS)).name()).toBe(name);
+    expect(stdout.replaceAll(/\s+/g, ' ')).toContain(` ${name} ${entry.summary} `);
   }
 });
 

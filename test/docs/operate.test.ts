@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { commands } from '../../src/cli/command-line.js';
+import { loadCommands } from '../../src/cli/command-table.js';
 import { SETTINGS } from '../../src/config.js';
 import { SHUT_DOORS } from '../cli/in-process.js';
 import { codes, names, pages, pageText, ROOT, section } from './pages.js';
@@ -19,7 +19,7 @@ describe.each(pages('docs/operate'))('%s', (page) => {
   it('has commands that parse', async () => {
     for (const line of lines) {
       const [, name, ...args] = words(line);
-      const command = commands(SHUT_DOORS).find((one) => one.name() === name);
+      const command = (await loadCommands(SHUT_DOORS)).find((one) => one.name() === name);
       let parsed = false;
       const parsing = command?.exitOverride().action(() => {
         parsed = true;

@@ -11,7 +11,6 @@ const options = z.object({ json, cloud: z.boolean().default(false), model: z.str
 
 export const doctorCommand = (services: CliServices): Command =>
   new Command('doctor')
-    .description('Check what a server needs here; exit code 1 if something is wrong.')
     .option(
       '--cloud',
       'checks instead what [DBOS Cloud](operate/dbos-cloud.md) needs of this directory ' + 'before a deploy',

@@ -11,7 +11,6 @@ const options = z.object({ json, now: z.boolean().default(false), verify: z.bool
 
 export const checkpointCommand = (): Command =>
   new Command('checkpoint')
-    .description('Print the newest signed checkpoint of the log over all runs.')
     .option(
       '--now',
       'first enter what runs have done, and sign it; takes an operator of the ' +

@@ -20,7 +20,6 @@ type Options = z.infer<typeof options>;
 
 export const proofCommand = (): Command =>
   new Command('proof')
-    .description('Export what proves the log of a run, or check it without a server; exit code 1 if it proves nothing.')
     .addArgument(new Argument('<what>', 'export a run, or check a file').choices(['export', 'check']))
     .argument('<run>', 'id of a run, or a file that was exported', idArgument)
     .option('--out <file>', 'export: write to a file that is not there yet')

@@ -12,9 +12,6 @@ const options = z.object({ json, name: z.string().optional(), key: z.string().op
 
 export const signingKeyCommand = (): Command =>
   new Command('signing-key')
-    .description(
-      'Make, replace or revoke the key that signs checkpoints of the log, in a file, and print its public key.',
-    )
     .addArgument(
       new Argument(
         '<what>',

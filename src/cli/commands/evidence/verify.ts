@@ -26,7 +26,6 @@ const SEQ_MAX = 999_999_999;
 
 export const verifyCommand = (): Command =>
   new Command('verify')
-    .description('Verify the event logs of runs; exit code 1 if one is broken.')
     .argument('[runs...]', 'ids of runs', (id: string, before: readonly string[] = []) => [...before, idArgument(id)])
     .addOption(
       new Option(

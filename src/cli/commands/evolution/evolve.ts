@@ -12,7 +12,6 @@ import { printInterruption, printRun } from '../../run-text.js';
 /** Commands on patches of agents. */
 export const evolveCommand = (): Command =>
   new Command('evolve')
-    .description('Propose, decide and take back patches of agents.')
     .helpCommand(false)
     .addCommand(proposeCommand())
     .addCommand(statusCommand())

@@ -44,7 +44,6 @@ function partOption(text: string): number {
 
 export const exportCommand = (): Command =>
   new Command('export')
-    .description('Export trajectories as training data, into a folder of the server or an object store.')
     .addOption(new Option('--format <format>', 'format of the rows').choices(EXPORT_FORMATS).makeOptionMandatory())
     .addOption(new Option('--encoding <encoding>', 'how rows are written; default: jsonl').choices(EXPORT_ENCODINGS))
     .requiredOption(

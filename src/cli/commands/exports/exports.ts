@@ -19,7 +19,6 @@ const options = z.object({ json, limit, cursor, cancel: z.boolean().default(fals
 
 export const exportsCommand = (): Command =>
   new Command('exports')
-    .description('List exports, newest first, or read one.')
     .argument('[export]', 'id of an export', idArgument)
     .option('--cancel', 'ask the export to stop')
     .addOption(cursorOption())

@@ -24,10 +24,8 @@ async function decide(id: string, decision: DecisionRequest, asJson: boolean): P
   else printInterruption(settled);
 }
 
-const command = (name: string, description: string): Command =>
-  new Command(name)
-    .description(description)
-    .argument('<id>', 'id of an interruption, as `holdfast inbox` lists it', idArgument);
+const command = (name: string): Command =>
+  new Command(name).argument('<id>', 'id of an interruption, as `holdfast inbox` lists it', idArgument);
 
 const approval = options.extend({
   arguments: jsonObject.optional(),
@@ -37,7 +35,7 @@ const approval = options.extend({
 });
 
 export const approveCommand = (): Command =>
-  command('approve', 'Approve what a run waits for.')
+  command('approve')
     .addOption(
       new Option(
         '--arguments <json>',
@@ -73,7 +71,7 @@ export const approveCommand = (): Command =>
     });
 
 export const rejectCommand = (): Command =>
-  command('reject', 'Reject what a run waits for.')
+  command('reject')
     .addOption(messageOption('why; the model reads it').makeOptionMandatory())
     .addOption(jsonOption())
     .action(async (id: string, raw: unknown) => {
@@ -82,7 +80,7 @@ export const rejectCommand = (): Command =>
     });
 
 export const answerCommand = (): Command =>
-  command('answer', 'Answer a question of a run, or say what a call of unknown effect gave.')
+  command('answer')
     .argument('<json>', 'the answer as JSON', jsonArgument)
     .addOption(messageOption('kept with the decision'))
     .addOption(jsonOption())

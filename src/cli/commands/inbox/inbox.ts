@@ -27,7 +27,6 @@ const options = z.object({
 
 export const inboxCommand = (): Command =>
   new Command('inbox')
-    .description('Decide what waits for a decision, one by one; elsewhere than at a terminal, list it.')
     .option('--run <run>', 'only of this run')
     .option('--agent <name>', 'only of this agent')
     .option('--tool <name>', 'only of this tool')

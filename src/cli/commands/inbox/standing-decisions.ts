@@ -9,7 +9,6 @@ const options = z.object({ json, limit, cursor, revoke: z.string().optional() })
 
 export const standingDecisionsCommand = (): Command =>
   new Command('standing-decisions')
-    .description('List the approvals of a run that hold for later calls, or revoke one.')
     .argument('<run>', 'id of a run', idArgument)
     .addOption(
       new Option('--revoke <id>', 'revoke this one: from the next segment on, calls ask again').argParser(idArgument),

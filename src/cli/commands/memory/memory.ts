@@ -26,7 +26,6 @@ type Options = z.infer<typeof options>;
 
 export const memoryCommand = (): Command =>
   new Command('memory')
-    .description('List memory spaces, the documents of one, or read a document with its history.')
     .argument('[space]', 'name of a memory space', idArgument)
     .argument('[key]', 'key of a document')
     .option('--owner <owner>', 'the run, session, subject or agent; without it, the tenant, or in a list all of them')

@@ -13,11 +13,10 @@ import { runCommand } from '../runs/run.js';
 /** Commands on plans: graphs of calls that no model chooses. */
 export const planCommand = (): Command =>
   new Command('plan')
-    .description('Show, check and run plans.')
     .helpCommand(false)
     .addCommand(planShowCommand())
     .addCommand(planCheckCommand())
-    .addCommand(runCommand('plan'));
+    .addCommand(runCommand('plan').description('Start a run of a plan.'));
 
 const showOptions = z.object({ json, mermaid: z.boolean().default(false) });
 

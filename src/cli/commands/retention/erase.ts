@@ -21,7 +21,6 @@ type Options = z.infer<typeof options>;
 
 export const eraseCommand = (): Command =>
   new Command('erase')
-    .description('Erase the content of a run that is over, or of all runs of a subject, for good; logs still verify.')
     .argument('[run]', 'id of a run', idArgument)
     .addOption(messageOption('why; kept, so it should name no person').makeOptionMandatory())
     .option('--family', 'also the runs below it, and forks of any of them')

@@ -12,7 +12,6 @@ const counted = ({ count, atLeast }: { readonly count: number; readonly atLeast:
 
 export const retentionCommand = (): Command =>
   new Command('retention')
-    .description('Have a worker do now what the retention of the configuration says, and print what goes.')
     .option('--dry-run', 'only print what would go')
     .option(
       '--all-tenants',

@@ -8,7 +8,6 @@ const options = z.object({ json, message });
 
 export const cancelCommand = (): Command =>
   new Command('cancel')
-    .description('Ask a run to stop.')
     .argument('<run>', 'id of a run', idArgument)
     .addOption(messageOption('why; kept in the log of the run'))
     .addOption(jsonOption())

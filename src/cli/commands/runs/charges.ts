@@ -8,7 +8,6 @@ const options = z.object({ json, limit, after: z.number().default(0) });
 
 export const chargesCommand = (): Command =>
   new Command('charges')
-    .description('List what the model calls of a run cost.')
     .argument('<run>', 'id of a run', idArgument)
     .addOption(new Option('--after <n>', 'leaves the first so many out').argParser(whole(0, 999_999_999)))
     .addOption(limitOption())

@@ -8,7 +8,6 @@ const options = z.object({ json });
 
 export const deleteCommand = (): Command =>
   new Command('delete')
-    .description('Remove a run that has not begun.')
     .argument('<run>', 'id of a run', idArgument)
     .addOption(jsonOption())
     .action(async (id: string, raw: unknown) => {

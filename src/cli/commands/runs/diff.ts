@@ -11,7 +11,6 @@ const options = z.object({ json });
 
 export const diffCommand = (): Command =>
   new Command('diff')
-    .description('Show where two runs part; exit code 1 if they do.')
     .argument('<a>', 'id of a run', idArgument)
     .argument('<b>', 'id of another run, such as a fork of it', idArgument)
     .addOption(jsonOption())

@@ -14,7 +14,6 @@ const options = z.object({
 
 export const emitCommand = (): Command =>
   new Command('emit')
-    .description('Tell runs that something happened.')
     .argument('<name>', 'name of the event, as runs wait for it', idArgument)
     .argument('[json]', 'what it says, as JSON', jsonArgument)
     .option('--key <key>', 'which of several events of this name')

@@ -16,7 +16,6 @@ const options = z.object({ json, retryFor, follow: z.boolean().default(false), d
 
 export const eventsCommand = (): Command =>
   new Command('events')
-    .description('Print the event log of a run.')
     .argument('<run>', 'id of a run', idArgument)
     .option(
       '--follow',

@@ -8,7 +8,6 @@ const options = z.object({ json, cursor });
 
 export const findCommand = (): Command =>
   new Command('find')
-    .description('Find a text in the payloads of the log of a run.')
     .argument('<run>', 'id of a run', idArgument)
     .argument('<text>', 'text to find; letters are alike in case')
     .addOption(cursorOption())

@@ -16,7 +16,6 @@ const modelOption = (): Option => new Option('--model <name>', 'the model that i
 
 export const forkCommand = (): Command =>
   new Command('fork')
-    .description('Start a run from an event of another one, with edits.')
     .argument('<run>', 'id of a run', idArgument)
     .requiredOption('--at <event>', 'the last event that is taken over: its number or its id')
     .option('--input <text>', 'another input')
@@ -41,7 +40,6 @@ export const forkCommand = (): Command =>
 
 export const retryCommand = (): Command =>
   new Command('retry')
-    .description('Go on from the last good point of a failed run, in a new run.')
     .argument('<run>', 'id of a failed run', idArgument)
     .addOption(modelOption())
     .addOption(jsonOption())
@@ -60,7 +58,6 @@ const options = z.object({ json, apply: z.boolean().default(false), accept: z.ar
 
 export const repairCommand = (): Command =>
   new Command('repair')
-    .description('Say what a broken log has lost; with --apply, go on from its last whole event in a new run.')
     .argument('<run>', 'id of a run whose log does not verify', idArgument)
     .option(
       '--apply',

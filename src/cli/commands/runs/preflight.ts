@@ -14,9 +14,6 @@ const PROGRESS_EVERY = 50;
 
 export const preflightCommand = (services: CliServices): Command =>
   new Command('preflight')
-    .description(
-      'Replay every paused and running run against this build; exit code 1 if one would strand, 3 if one needs attention.',
-    )
     .option('--all', 'prints the runs that are safe, too')
     .addOption(jsonOption())
     .action(async (raw: unknown) => {

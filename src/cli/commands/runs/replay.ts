@@ -22,9 +22,6 @@ const LIVE_REPLAY_TIMEOUT_MS = 300_000;
 
 export const replayCommand = (): Command =>
   new Command('replay')
-    .description(
-      'Hold the agents of today against the log of a run; exit code 1 if they part from it, 3 if it cannot be replayed.',
-    )
     .argument('<run>', 'id of a run', idArgument)
     .option('--from <event>', 'look only at differences from this event on: its number or its id')
     .option('--execute-pure', 'executes calls of tools that are declared deterministic again, and compares')

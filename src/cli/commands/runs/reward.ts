@@ -20,7 +20,6 @@ function addSignal(text: string, before: Record<string, number> = {}): Record<st
 
 export const rewardCommand = (): Command =>
   new Command('reward')
-    .description('Say what a run was worth, also after it is over.')
     .argument('<run>', 'id of a run', idArgument)
     .argument('<reward>', '1 or more: done; between 0 and 1: a part; 0 or less: not done', numberOf)
     .addOption(

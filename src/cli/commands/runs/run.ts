@@ -26,7 +26,6 @@ const options = z.object({
 /** `of`: what is run; a run of a plan is started like one of an agent. */
 export const runCommand = (of: 'agent' | 'plan' = 'agent'): Command =>
   new Command('run')
-    .description(`Start a run of ${of === 'plan' ? 'a plan' : 'an agent'}.`)
     .argument(`<${of}>`, `name of ${of === 'plan' ? 'a plan' : 'an agent'}`)
     .argument('<input>', `what the ${of} is asked; - reads it from stdin`)
     .option(

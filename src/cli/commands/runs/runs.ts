@@ -16,7 +16,6 @@ const options = z.object({
 
 export const runsCommand = (): Command =>
   new Command('runs')
-    .description('List runs, newest first.')
     .addOption(new Option('--status <status>', 'only runs of this status').choices(RUN_STATUSES))
     .option('--agent <agent>', 'only runs of this agent')
     .option('--parent <run>', 'only runs that calls of this run started')

@@ -22,7 +22,6 @@ type Options = z.infer<typeof options>;
 
 export const sessionsCommand = (): Command =>
   new Command('sessions')
-    .description('List sessions, newest first, or the items of one.')
     .argument('[session]', 'id of a session', idArgument)
     .addOption(new Option('--after <n>', 'only items after this number').argParser(whole(0, 999_999_999)))
     .option('--delete', 'removes the session with its items; its runs stay')

@@ -12,7 +12,6 @@ const options = z.object({ json });
 
 export const showCommand = (): Command =>
   new Command('show')
-    .description('Show a run: what it was asked, how it is, what it waits for, and what to do next.')
     .argument('<run>', 'id of a run', idArgument)
     .addOption(jsonOption())
     .action(async (id: string, raw: unknown) => {

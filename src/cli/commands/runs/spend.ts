@@ -15,7 +15,6 @@ const dayOption = (flag: string, description: string): Option =>
 
 export const spendCommand = (): Command =>
   new Command('spend')
-    .description('Sum up what was spent, by day, agent or model.')
     .addOption(new Option('--by <what>', 'what to sum up by').choices(['day', 'agent', 'model']).default('day'))
     .addOption(dayOption('--from <day>', 'first day, in UTC'))
     .addOption(dayOption('--to <day>', 'last day, in UTC'))

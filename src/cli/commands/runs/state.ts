@@ -10,7 +10,6 @@ const SEQ_MAX = 999_999_999;
 
 export const stateCommand = (): Command =>
   new Command('state')
-    .description('Print the state that the log of a run folds to, after any of its events.')
     .argument('<run>', 'id of a run', idArgument)
     .addOption(
       new Option('--at <event>', 'after this event, by its number; the last one without').argParser(whole(1, SEQ_MAX)),

@@ -14,7 +14,6 @@ const options = z.object({ retryFor, follow: z.boolean().default(false) });
 
 export const stepsCommand = (): Command =>
   new Command('steps')
-    .description('Print one line of JSON for each step of a run.')
     .argument('<run>', 'id of a run', idArgument)
     .option('--follow', 'goes on with the steps that come until the run is over')
     .addOption(retryOption())

@@ -20,7 +20,6 @@ const options = z.object({ ...trajectoryFilter.shape, json, limit, cursor });
 
 export const trajectoriesCommand = (): Command =>
   new Command('trajectories')
-    .description('List trajectories, newest first.')
     .addOption(new Option('--result <result>', 'only those of this result').choices(TRAJECTORY_RESULTS))
     .addOption(new Option('--status <status>', 'only runs of this status').choices(RUN_STATUSES))
     .option('--agent <agent>', 'only runs of this agent')

@@ -12,7 +12,6 @@ const options = z.object({ json });
 
 export const trajectoryCommand = (): Command =>
   new Command('trajectory')
-    .description('Print a run as steps: what the model said and asked for, and what came of it.')
     .argument('<run>', 'id of a run', idArgument)
     .addOption(jsonOption())
     .action(async (run: string, raw: unknown) => {

@@ -18,7 +18,6 @@ const options = z.object({ json, retryFor });
 
 export const waitCommand = (): Command =>
   new Command('wait')
-    .description('Wait until a run is paused or over.')
     .argument('<run>', 'id of a run', idArgument)
     .addOption(retryOption())
     .addOption(jsonOption())

@@ -16,7 +16,6 @@ const options = z.object({ json, retryFor });
 
 export const watchCommand = (): Command =>
   new Command('watch')
-    .description('Tell what a run does while it does it, until it is over.')
     .argument('<run>', 'id of a run', idArgument)
     .addOption(retryOption())
     .option('--json', 'one event per line')

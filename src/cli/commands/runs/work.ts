@@ -8,7 +8,6 @@ const options = z.object({ json, lift: z.string().optional(), tenant: z.string()
 
 export const workCommand = (): Command =>
   new Command('work')
-    .description('List work that is not begun any more, since processes died with it, or have it begun again.')
     .addOption(new Option('--lift <name>', 'forgets the deaths with the work of this name'))
     .addOption(
       new Option(

@@ -8,7 +8,6 @@ const options = z.object({ json, limit, cursor, actor: z.string().optional() });
 
 export const accessCommand = (): Command =>
   new Command('access')
-    .description('List who asked for what, newest first.')
     .argument('[run]', 'only what concerns this run', idArgument)
     .option('--actor <actor>', 'only requests of this actor')
     .addOption(cursorOption())

@@ -14,7 +14,6 @@ const options = z.object({ json });
 
 export const agentsCommand = (): Command =>
   new Command('agents')
-    .description('List the agents that runs can be started of, or show one.')
     .argument('[name]', 'name of an agent')
     .addOption(jsonOption())
     .action(async (name: string | undefined, raw: unknown) => {

@@ -9,7 +9,6 @@ const options = z.object({ json, message, silence: z.string().optional(), minute
 
 export const alertsCommand = (): Command =>
   new Command('alerts')
-    .description('List alert rules with their states, or silence one.')
     .option('--silence <rule>', 'has no event tell of this rule for a while')
     .option('--minutes <n>', 'for how long; 0 ends the silence', '60')
     .addOption(messageOption('why; with --silence'))

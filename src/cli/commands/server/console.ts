@@ -9,7 +9,6 @@ const options = z.object({ json, open: z.boolean().default(true) });
 
 export const consoleCommand = (): Command =>
   new Command('console')
-    .description('Open the console in a browser, signed in.')
     .option('--no-open', 'print the address, and open nothing')
     .addOption(jsonOption())
     .action(async (raw: unknown) => {

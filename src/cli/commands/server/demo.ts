@@ -7,7 +7,6 @@ const options = z.object({ model: z.string().min(1).optional() });
 
 export const demoCommand = (services: CliServices): Command =>
   new Command('demo')
-    .description('Show a run that survives three kills, in a directory of its own that is removed afterwards.')
     .option(
       '--model <model>',
       'a live model instead of the scripted one: `openai/<name>` with `OPENAI_API_KEY`, or ' + '`ollama/<name>`',

@@ -14,7 +14,6 @@ const options = z.object({
 
 export const devCommand = (services: CliServices): Command =>
   new Command('dev')
-    .description('Serve, and start again with every change of the configuration.')
     .addOption(portOption())
     .option('--no-open', 'do not open the console')
     .option('--check', 'load the configuration, say what is wrong with it, and end')

@@ -3,7 +3,7 @@ import { readSettings } from '../../../config.js';
 import { print } from '../../print.js';
 
 export const migrateCommand = (): Command =>
-  new Command('migrate').description('Bring the database up to this build; `serve` does it too.').action(async () => {
+  new Command('migrate').action(async () => {
     const { databaseUrl, dataDir } = readSettings();
     // Loaded when needed: the other commands start without a database.
     const { openDatabase } = await import('../../../storage/database/open-database.js');

@@ -10,33 +10,29 @@ const ranged = z.object({ json, from: z.string().optional(), to: z.string().opti
 const limitText = (limit: number | null): string => (limit === null ? '' : String(limit));
 
 export const queueCommand = (): Command =>
-  new Command('queue')
-    .description('Count the runs that are queued and at work, by agent.')
-    .addOption(jsonOption())
-    .action(async (raw: unknown) => {
-      const queue = await connect().getQueue();
-      if (options.parse(raw).json) return printJson(queue);
-      const more = queue.atLeast ? '+' : '';
-      printTable(
-        ['AGENT', 'QUEUED', 'RUNNING', 'AT ONCE', 'OLDEST'],
+  new Command('queue').addOption(jsonOption()).action(async (raw: unknown) => {
+    const queue = await connect().getQueue();
+    if (options.parse(raw).json) return printJson(queue);
+    const more = queue.atLeast ? '+' : '';
+    printTable(
+      ['AGENT', 'QUEUED', 'RUNNING', 'AT ONCE', 'OLDEST'],
+      [
         [
-          [
-            '(all)',
-            `${queue.queued}${more}`,
-            `${queue.running}${more}`,
-            limitText(queue.tenantAtOnce),
-            queue.oldestAt ?? '',
-          ],
-          ...queue.byAgent.map((one) => [
-            ...[one.name, String(one.queued), String(one.running), limitText(one.atOnce), one.oldestAt ?? ''],
-          ]),
+          '(all)',
+          `${queue.queued}${more}`,
+          `${queue.running}${more}`,
+          limitText(queue.tenantAtOnce),
+          queue.oldestAt ?? '',
         ],
-      );
-    });
+        ...queue.byAgent.map((one) => [
+          ...[one.name, String(one.queued), String(one.running), limitText(one.atOnce), one.oldestAt ?? ''],
+        ]),
+      ],
+    );
+  });
 
 export const errorsCommand = (): Command =>
   new Command('errors')
-    .description('Group what runs failed with by its code, of the last day.')
     .addOption(new Option('--from <time>', 'only runs that ended at this time or later').argParser(timeOption))
     .addOption(new Option('--to <time>', 'only runs that ended before this time').argParser(timeOption))
     .addOption(jsonOption())
@@ -52,14 +48,11 @@ export const errorsCommand = (): Command =>
     });
 
 export const budgetsCommand = (): Command =>
-  new Command('budgets')
-    .description('List the budgets of agents and of the tenant, with what is spent of each.')
-    .addOption(jsonOption())
-    .action(async (raw: unknown) => {
-      const { items } = await connect().listBudgets();
-      if (options.parse(raw).json) return printJson({ items });
-      printTable(
-        ['BUDGET', 'OF', 'NAME', 'DAY', 'SPENT', 'LIMIT'],
-        items.map((one) => [one.budget, one.scope, one.name, one.day ?? '', one.spentUsd, one.limitUsd]),
-      );
-    });
+  new Command('budgets').addOption(jsonOption()).action(async (raw: unknown) => {
+    const { items } = await connect().listBudgets();
+    if (options.parse(raw).json) return printJson({ items });
+    printTable(
+      ['BUDGET', 'OF', 'NAME', 'DAY', 'SPENT', 'LIMIT'],
+      items.map((one) => [one.budget, one.scope, one.name, one.day ?? '', one.spentUsd, one.limitUsd]),
+    );
+  });

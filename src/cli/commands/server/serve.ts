@@ -13,7 +13,6 @@ const options = z.object({
 
 export const serveCommand = (services: CliServices): Command =>
   new Command('serve')
-    .description('Serve the API and execute runs, until SIGTERM or SIGINT.')
     .option('--host <host>', 'address to listen on; beyond loopback only with configured tokens')
     .addOption(portOption())
     .addOption(

@@ -9,17 +9,14 @@ import { print, printJson, printTable } from '../../print.js';
 const options = z.object({ json });
 
 export const statsCommand = (): Command =>
-  new Command('stats')
-    .description('Say how the server is, and count runs, tasks, rewards, tokens and dollars.')
-    .addOption(jsonOption())
-    .action(async (raw: unknown) => {
-      const client = connect();
-      const stats = await client.getStats();
-      if (options.parse(raw).json) return printJson(stats);
-      const health = await client.getHealth();
-      printTable(['WHAT', 'HOW MANY'], [...aboutHealth(health), ...aboutRuns(stats), ...aboutTasks(stats)]);
-      if (stats.tasks === null) print('The database did not count tasks in time.');
-    });
+  new Command('stats').addOption(jsonOption()).action(async (raw: unknown) => {
+    const client = connect();
+    const stats = await client.getStats();
+    if (options.parse(raw).json) return printJson(stats);
+    const health = await client.getHealth();
+    printTable(['WHAT', 'HOW MANY'], [...aboutHealth(health), ...aboutRuns(stats), ...aboutTasks(stats)]);
+    if (stats.tasks === null) print('The database did not count tasks in time.');
+  });
 
 type Row = readonly [what: string, howMany: string];
 

@@ -19,7 +19,6 @@ const options = z.object({ json, limit, cursor, stop: z.enum(STOP_MODES).optiona
 
 export const workersCommand = (): Command =>
   new Command('workers')
-    .description('List the processes of the database, or ask one to stop.')
     .argument('[worker]', 'id of a worker', idArgument)
     .addOption(
       new Option(

@@ -18,7 +18,6 @@ const TOLD = 10;
 
 export const benchCommand = (services: CliServices): Command =>
   new Command('bench')
-    .description('Execute runs of an agent, and print how fast they are and what they store.')
     .argument('<agent>', 'name of an agent of the configuration')
     .argument('[input]', 'input of each run', 'go')
     .addOption(new Option('--runs <n>', 'how many runs at most').argParser(whole(1, MOST.runs)).default(50))

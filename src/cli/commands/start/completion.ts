@@ -8,6 +8,5 @@ const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
 export const completionCommand = (): Command =>
   new Command('completion')
-    .description('Print the script that makes a shell complete commands, options, ids and names of agents.')
     .addArgument(new Argument('<shell>', 'your shell').choices(SHELLS))
     .action((shell: string) => printAsIs(readFileSync(join(shippedScripts(), `holdfast.${shell}`), 'utf8').trimEnd()));

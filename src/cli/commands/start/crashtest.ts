@@ -1,11 +1,11 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { Command, Option } from 'commander';
 import { z } from 'zod';
-import type { CliServices } from '../../cli-services.js';
+import { CRASH_LIFE } from '../../crashtest/crash-life.js';
 import type { CrashTestReport, Tried } from '../../crashtest/crash-test.js';
 import { EXIT_CODES } from '../../exit-codes.js';
 import { json, jsonOption, whole } from '../../options.js';
-import { plain, print, printError, printJson, printNote, printTable } from '../../print.js';
+import { plain, print, printJson, printNote, printTable } from '../../print.js';
 
 const options = z.object({
   json,
@@ -16,12 +16,9 @@ const options = z.object({
 
 const MOST_KILLS = 10_000;
 const LONGEST_SECONDS = 3600;
-/** The first argument of a process that lives one life of such a test. */
-export const CRASH_LIFE = 'crashtest-life';
 
 export const crashTestCommand = (): Command =>
   new Command('crashtest')
-    .description('Kill runs of an agent at one moment after the other, and say what came of them.')
     .argument('<agent>', 'name of an agent of the configuration')
     .argument('[input]', 'input of the run', 'go')
     .addOption(
@@ -50,18 +47,6 @@ export const crashTestCommand = (): Command =>
       else printReport(report, failures.length);
       if (failures.length > 0) process.exitCode = EXIT_CODES.failed.code;
     });
-
-/** Lives one life, as its standard input says. */
-export async function crashLife(services: CliServices): Promise<void> {
-  const { life, live } = await import('../../crashtest/life.js');
-  try {
-    await live(life.parse(JSON.parse(readFileSync(0, 'utf8'))), services);
-  } catch (error) {
-    printError(error);
-    // The engine would keep the process.
-    process.exit(1);
-  }
-}
 
 function printReport({ agent, end, bodies, statements, tried }: CrashTestReport, failures: number): void {
   const rows = tried.map(({ name, what, verdict, detail }) => [name, verdict, plain(detail === '' ? what : detail)]);

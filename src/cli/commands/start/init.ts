@@ -26,7 +26,6 @@ const options = z.object({ json, js: z.boolean().default(false), packageManager:
 
 export const initCommand = (): Command =>
   new Command('init')
-    .description('Write a project: an agent, a tool, a test, and a model that needs no key.')
     .argument('[folder]', 'folder of the project, which is made when it is missing; without one: this folder')
     .option('--js', 'JavaScript instead of TypeScript')
     .addOption(

@@ -9,7 +9,6 @@ const options = z.object({ json, out: z.string().optional() });
 
 export const artifactsCommand = (): Command =>
   new Command('artifacts')
-    .description('List what was kept of an attempt at a task, or read it.')
     .argument('<run>', 'id of a run', idArgument)
     .argument('[name]', 'name of an artifact; without --out it goes to standard output', idArgument)
     .option('--out <file>', 'new file for the artifact')

@@ -35,7 +35,6 @@ const atMost = ({ tasks, atLeast }: BatchRow): string => (atLeast ? `${tasks}+` 
 
 export const batchesCommand = (): Command =>
   new Command('batches')
-    .description('List batches of tasks, newest first, or show one.')
     .argument('[key]', 'key of a batch', keyOption)
     .addOption(new Option('--by <what>', 'groups its tasks, or the newest of all').choices(TASK_GROUPINGS))
     .option('--cancel', 'cancels its open tasks')

@@ -11,7 +11,6 @@ import { printDefinitions, versionArgument } from './task-registry.js';
 /** Commands on datasets: named and versioned sets of definitions. */
 export const datasetCommand = (): Command =>
   new Command('dataset')
-    .description('Make, list and read datasets of tasks.')
     .helpCommand(false)
     .addCommand(datasetCreateCommand())
     .addCommand(datasetListCommand())

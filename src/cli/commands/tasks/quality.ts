@@ -21,7 +21,6 @@ const options = z.object({
 export const qualityCommand = (): Command =>
   withTaskFilters(
     new Command('quality')
-      .description('Print how groups of tasks did, or compare two of them.')
       .addOption(new Option('--by <what>', 'by what tasks are grouped').choices(TASK_GROUPINGS).default('category'))
       .option('--compare <names...>', 'names of two groups: tests whether the second did otherwise')
       .option('--batch <key>', 'only tasks of this batch')

@@ -19,7 +19,6 @@ import { taskValidateCommand } from './task-validate.js';
 /** Commands on tasks: on files of this machine, and on what a server has. */
 export const taskCommand = (): Command =>
   new Command('task')
-    .description('Make, check, submit and follow tasks.')
     .helpCommand(false)
     .addCommand(taskNewCommand())
     .addCommand(taskCheckCommand())
