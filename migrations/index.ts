@@ -15,6 +15,7 @@ import * as artifacts from './0013-artifacts.js';
 import * as sessionLabels from './0014-session-labels.js';
 import * as workerEngines from './0015-worker-engines.js';
 import * as longHistories from './0016-long-histories.js';
+import * as memoryEvidence from './0018-memory-evidence.js';
 
 export interface Migration {
   readonly name: string;
@@ -39,4 +40,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0014-session-labels', up: sessionLabels.up },
   { name: '0015-worker-engines', up: workerEngines.up },
   { name: '0016-long-histories', up: longHistories.up },
+  { name: '0018-memory-evidence', up: memoryEvidence.up },
 ];

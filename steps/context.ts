@@ -1,15 +1,19 @@
 import type { Knex } from 'knex';
 import type { Budgets } from '../src/core/budgets/budget.js';
 import type { EnvironmentEngine } from '../src/core/containers/environment.js';
+import type { Integrity } from '../src/core/integrity.js';
+import type { DocumentName } from '../src/core/memory/memory-view.js';
 import type { Band } from '../src/core/queue/dispatch.js';
 import type { Usage } from '../src/core/runs/run.js';
 import type { RewardFunction } from '../src/core/tasks/reward.js';
 import type { McpDefinition } from '../src/core/tools/mcp.js';
+import type { MemoryDocument } from '../src/core/tools/tool-memory.js';
 import type { Meter } from '../src/metrics/meter.js';
 import type { PriceBook } from '../src/models/budgets/price-book.js';
 import type { ArtifactStore } from '../src/object-store/artifact-store.js';
 import type { ObjectStore } from '../src/object-store/object-store.js';
 import type { Execution } from '../src/storage/dbos/executions.js';
+import type { DocumentPlace, MemoryPlace } from '../src/storage/memory/documents.js';
 import type { RunRow } from '../src/storage/runs/run-row.js';
 import type { McpConnections } from '../src/tools/mcp/mcp-connections.js';
 import { withDatabaseRetry } from './database-retry.js';
@@ -71,6 +75,23 @@ export interface ExecutedStep {
   readonly usage: Usage | null;
 }
 
+/** Documents of memory as they are compared with the logs of the runs that changed them. */
+export interface MemoryEvidence {
+  /**
+   * Documents with these keys that are there, in the order of the keys. Throws `row_changed` where someone has changed one: then none of
+   * them is used.
+   */
+  readonly proven: (db: Knex, place: MemoryPlace, keys: readonly string[]) => Promise<readonly MemoryDocument[]>;
+  /** What of documents of a space is not what the logs say. */
+  readonly falseIn: (
+    db: Knex,
+    space: Pick<MemoryPlace, 'tenant' | 'space'>,
+    names: readonly DocumentName[],
+  ) => Promise<(name: DocumentName) => Integrity>;
+  /** The same of changes of a document. */
+  readonly falseChanges: (db: Knex, place: DocumentPlace, versions: readonly number[]) => Promise<Integrity>;
+}
+
 /** Everything that steps reach of the world. Time, ids and randomness are inputs. */
 export interface StepContext {
   readonly knex: Knex;
@@ -104,6 +125,7 @@ export interface StepContext {
   readonly buckets: ExportBuckets | null;
   /** Where artifacts of tasks are; null: this process verifies nothing. */
   readonly artifacts: ArtifactStore | null;
+  readonly memory: MemoryEvidence;
   /** Where containers of runs are; null: no agent has an environment, and no engine is named. */
   readonly environments: EnvironmentEngine | null;
   /** What gives rewards in place of weighted signals, by name. */

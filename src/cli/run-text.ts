@@ -1,5 +1,5 @@
 import { leastLimit } from '../core/budgets/budget.js';
-import type { Integrity } from '../core/integrity/integrity.js';
+import type { Integrity } from '../core/integrity.js';
 import type { InterruptionView } from '../core/interruptions/interruption.js';
 import type { CallOutcome } from '../core/log/call-outcome.js';
 import type { RunView } from '../core/runs/run.js';

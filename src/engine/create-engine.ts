@@ -15,6 +15,7 @@ import { namedTrouble } from '../storage/database/database-trouble.js';
 import { within } from '../storage/database/timing.js';
 import { notify } from '../storage/database/transactions.js';
 import { keyAnew } from '../storage/dbos/limited-names.js';
+import { MEMORY_EVIDENCE } from '../storage/integrity/proven-memory.js';
 import { keySegments, type LimitRow, saveLimits } from '../storage/queue/dispatch-limits.js';
 import { isOwner, markAlone, markContainers, markLeaving, markStopped } from '../storage/queue/workers.js';
 import { McpConnections } from '../tools/mcp/mcp-connections.js';
@@ -172,6 +173,7 @@ async function launch(
     metrics,
     mcp: new McpConnections(config.log === undefined ? null : serverLines(log)),
     mcpLists: storedLists(database.knex),
+    memory: MEMORY_EVIDENCE,
     exportDir,
     buckets: openBuckets(config),
     artifacts: openArtifacts(config),

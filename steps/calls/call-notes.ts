@@ -35,6 +35,7 @@ export class CallNotes {
   readonly #times: number[] = [];
   readonly #memory = new LiveMemory();
   readonly #wrote: MemoryRef[] = [];
+  readonly #writing: Promise<unknown>[] = [];
   #isOver = false;
   /** What the body gets as `context.state`. */
   readonly state: ToolState;
@@ -68,6 +69,18 @@ export class CallNotes {
     this.#memory.add(note);
     this.#wrote.push(...(note.wrote ?? []));
   };
+
+  /** Hears of a write of memory as it begins. */
+  readonly writing = <T>(write: Promise<T>): Promise<T> => {
+    this.#writing.push(write.catch(() => undefined));
+    return write;
+  };
+
+  /** Whether the body wrote memory. A write that began before its end is waited for, so that the log has it. */
+  async hasWritten(): Promise<boolean> {
+    await Promise.all(this.#writing);
+    return this.#writing.length > 0;
+  }
 
   /** The body has ended, timed out or asked to wait: what it changes from here on is refused. */
   end(): void {

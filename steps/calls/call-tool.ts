@@ -10,7 +10,7 @@ import type { CallOutcome } from '../../src/core/log/call-outcome.js';
 import { BodyLost, EffectUnknown, judgeCall, unknownEffectText } from '../../src/core/runs/call.js';
 import type { ContextNote } from '../../src/core/runs/run-context.js';
 import { seededRandom } from '../../src/core/seeded-random.js';
-import type { BodyPlace, ProbeResult, ToolContext, ToolSpec } from '../../src/core/tools/tool.js';
+import type { BodyPlace, ToolContext, ToolSpec } from '../../src/core/tools/tool.js';
 import { noEnvironment } from '../../src/core/tools/tool-environment.js';
 import {
   type CallIntent,
@@ -27,9 +27,11 @@ import { type FoundMemory, memoryOfCall } from '../memory/call-memory.js';
 import { type Halt, haltOf } from './call-model.js';
 import { CallNotes, type FoundState } from './call-notes.js';
 import { type EarlierCalls, isAlone, writtenBefore } from './earlier-calls.js';
-import { catchingLate, LateThrow } from './late-throws.js';
-import { codeOf, type Ended, errorOutcome, outputOf, runBody } from './run-body.js';
+import { LateThrow } from './late-throws.js';
+import { probe } from './probe-call.js';
+import { type Ended, errorOutcome, outputOf, runBody } from './run-body.js';
 import { type Continuation, continuationOf, saveWait, settledOutcome } from './wait-in-call.js';
+import { withWrites } from './with-writes.js';
 
 export interface ToolCall {
   readonly intent: CallIntent;
@@ -132,7 +134,7 @@ export async function callTool(
   const notes = new CallNotes(spec, call, ctx.now);
   const within = AbortSignal.any([signal, stop.signal]);
   const { environment, changes } = environmentOf(ctx, call, origin, within);
-  const context = contextOf(ctx, call, notes, origin, within, environment);
+  const context = contextOf(ctx, call, { notes, origin, record }, within, environment);
   const found = verdict === 'unknown' ? await lookedFor(ctx, call, context) : null;
   if (found?.type === 'settled') return found;
   const held = (await askedAgain(ctx, call, record, goesOn)) ?? found;
@@ -236,7 +238,14 @@ const repeatApproved = (call: ToolCall, record: CallRecord | null): boolean =>
 const settled = (outcome: CallOutcome): ToolResult => ({ type: 'settled', outcome });
 
 /** Keeps an outcome. The one that stands is given: of a call that no one else can have ended, this one whatever its row says. */
-async function settle(ctx: StepContext, { intent, earlier }: ToolCall, outcome: CallOutcome): Promise<ToolResult> {
+async function settle(
+  ctx: StepContext,
+  call: ToolCall,
+  ended: CallOutcome,
+  notes: CallNotes | null = null,
+): Promise<ToolResult> {
+  const { intent, earlier } = call;
+  const outcome = await withWrites(ctx, call, ended, notes);
   const kept = await withDatabaseRetry(() => settleCall(ctx.knex, intent, outcome));
   if (!earlier.isNew(intent.callId) || canonical(kept) === canonical(outcome)) return settled(kept);
   return (await isAlone(ctx)) ? settled(outcome) : { type: 'superseded' };
@@ -252,10 +261,11 @@ const settleLive = async (
   call: ToolCall,
   record: CallRecord | null,
   outcome: CallOutcome,
+  notes: CallNotes,
 ): Promise<ToolResult> =>
   call.keepWithStep === null || call.spec.effect === 'unsafe' || record !== null
-    ? settle(ctx, call, outcome)
-    : settled(call.keepWithStep(call.intent, outcome));
+    ? settle(ctx, call, outcome, notes)
+    : settled(call.keepWithStep(call.intent, await withWrites(ctx, call, outcome, notes)));
 
 async function conclude(
   ctx: StepContext,
@@ -272,21 +282,21 @@ async function conclude(
   if (ended === 'timeout') {
     const message = `${spec.name} did not end within ${spec.timeoutMs} ms.`;
     const outcome = { type: 'error', code: 'tool_timeout', message } as const;
-    return leftBehind(ctx, call, record, live, unknownEffectText(spec.name, 'timeout'), outcome);
+    return leftBehind(ctx, call, record, notes, live, unknownEffectText(spec.name, 'timeout'), outcome);
   }
   if ('error' in ended && ended.error instanceof LateThrow) {
     const text = unknownEffectText(spec.name, 'threw', ended.error.message);
-    return leftBehind(ctx, call, record, live, text, errorOutcome(spec, ended.error));
+    return leftBehind(ctx, call, record, notes, live, text, errorOutcome(spec, ended.error));
   }
   if ('error' in ended && ended.error instanceof BodyLost) {
     const text = unknownEffectText(spec.name, 'ended', ended.error.message);
-    return leftBehind(ctx, call, record, live, text, errorOutcome(spec, ended.error));
+    return leftBehind(ctx, call, record, notes, live, text, errorOutcome(spec, ended.error));
   }
   if ('error' in ended && ended.error instanceof EffectUnknown && spec.effect === 'unsafe')
     return { type: 'unknown', text: unknownEffectText(spec.name, ended.error.why) };
-  if ('error' in ended) return settleLive(ctx, call, record, notes.in(errorOutcome(spec, ended.error)));
+  if ('error' in ended) return settleLive(ctx, call, record, notes.in(errorOutcome(spec, ended.error)), notes);
   if (isInterruption(ended.output)) return standing(await saveWait(ctx, intent, record, ended.output));
-  return settleLive(ctx, call, record, notes.in(outputOf(spec, ended.output)));
+  return settleLive(ctx, call, record, notes.in(outputOf(spec, ended.output)), notes);
 }
 
 /** The body did not end, and may go on. That an unsafe effect has not happened yet is no answer here. */
@@ -294,14 +304,16 @@ async function leftBehind(
   ctx: StepContext,
   call: ToolCall,
   record: CallRecord | null,
+  notes: CallNotes,
   context: ToolContext,
   unknown: string,
   outcome: CallOutcome,
 ): Promise<ToolResult> {
   const { spec } = call;
-  if (spec.effect !== 'unsafe' || spec.onUnknownEffect === 'rerun') return settleLive(ctx, call, record, outcome);
+  if (spec.effect !== 'unsafe' || spec.onUnknownEffect === 'rerun')
+    return settleLive(ctx, call, record, notes.in(outcome), notes);
   const found = await probe(spec, call.input, context);
-  if (found.happened === true) return settle(ctx, call, outputOf(spec, found.output));
+  if (found.happened === true) return settle(ctx, call, notes.in(outputOf(spec, found.output)), notes);
   return { type: 'unknown', text: unknown };
 }
 
@@ -316,8 +328,7 @@ async function lookedFor(ctx: StepContext, call: ToolCall, context: ToolContext)
 const contextOf = (
   ctx: StepContext,
   call: ToolCall,
-  notes: CallNotes,
-  origin: string,
+  { notes, origin, record }: { readonly notes: CallNotes; readonly origin: string; readonly record: CallRecord | null },
   signal: AbortSignal,
   environment: ToolContext['environment'],
 ): ToolContext => ({
@@ -330,7 +341,7 @@ const contextOf = (
   now: notes.now,
   logicalTime: call.position,
   state: notes.state,
-  memory: memoryOfCall(ctx, call, `${origin}:${call.intent.callId}`, notes),
+  memory: memoryOfCall(ctx, call, { key: `${origin}:${call.intent.callId}`, waits: record?.waits ?? 0 }, notes),
   random: seededRandom(`${origin}:${call.intent.callId}`),
   require: call.require,
   environment,
@@ -342,19 +353,6 @@ function environmentOf(ctx: StepContext, call: ToolCall, origin: string, signal:
   if (call.environment === null) return unwatched(noEnvironment(`The agent ${call.agent}`));
   const key = executionKey(`${origin}:${callId}`, call.repeatApprovedBy);
   return watchedEnvironment(ctx, { runId, tenant, ...call.environment }, key, signal);
-}
-
-/** Asks a tool whether a call of it happened. */
-export async function probe(spec: ToolSpec, input: unknown, context: ToolContext): Promise<ProbeResult<unknown>> {
-  const { name, probe: ask } = spec;
-  if (spec.onUnknownEffect !== 'probe' || ask === null) return { happened: 'unknown' };
-  try {
-    const code = codeOf(`the probe of ${name}`, name, context);
-    return await catchingLate(code, (signal) => ask(input, { ...context, signal }), context.signal);
-  } catch {
-    // A probe that fails has found out nothing; a person is asked.
-    return { happened: 'unknown' };
-  }
 }
 
 type PlaceForBody =

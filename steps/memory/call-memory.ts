@@ -17,6 +17,7 @@ import {
 } from '../../src/core/tools/memory-change.js';
 import type { MemorySpace } from '../../src/core/tools/memory-space.js';
 import {
+  MEMORY_LIMITS,
   type MemoryDocument,
   type MemoryNote,
   type MemoryRef,
@@ -32,17 +33,22 @@ import {
   type DocumentRow,
   deleteDocument,
   documentOf,
-  findDocument,
   insertDocument,
   labelsOf,
   labelsOfDocuments,
-  latestDocuments,
+  latestKeys,
   lockDocument,
+  type MemoryPlace,
   updateDocument,
 } from '../../src/storage/memory/documents.js';
+import { type WriteEvidence, writeEvidence } from '../../src/storage/memory/evidence-rows.js';
 import { ownerOf } from '../../src/storage/memory/owner.js';
-import { searchDocuments } from '../../src/storage/memory/search.js';
+import { searchKeys } from '../../src/storage/memory/search.js';
+import type { StepContext } from '../context.js';
 import { transact, withDatabaseRetry } from '../database-retry.js';
+
+/** Numbers of writes between two waits of a call. */
+const WRITES_PER_WAIT = 100_000;
 
 /** The memory of a run as a call finds it. */
 export interface FoundMemory {
@@ -70,6 +76,13 @@ interface MemoryCall {
   readonly spec: { readonly label?: TrustLabel };
 }
 
+/** Hears what the call does to memory. */
+interface Notes {
+  readonly note: (note: MemoryNote) => void;
+  readonly assertOpen: () => void;
+  readonly writing: <T>(write: Promise<T>) => Promise<T>;
+}
+
 /** A write of a call: what it makes of a document. */
 interface Write {
   readonly space: MemorySpace;
@@ -84,19 +97,28 @@ interface Write {
 
 /**
  * The memory of a run as one call of it has it. Each write is made once: the n-th of a call is known by n, so that one that is executed
- * again, after a crash, finds what it has made. `callKey` is the same at every execution of the call, also in a fork that took it over.
+ * again, after a crash, finds what it has made. The key is the same at every execution of the call, also in a fork that took it over. What
+ * its tool writes after a wait has numbers of its own.
  */
 export function memoryOfCall(
-  ctx: { readonly knex: Knex },
+  ctx: Pick<StepContext, 'knex' | 'memory'>,
   call: MemoryCall,
-  callKey: string,
-  notes: { readonly note: (note: MemoryNote) => void; readonly assertOpen: () => void },
+  { key: callKey, waits }: { readonly key: string; readonly waits: number },
+  notes: Notes,
 ): ToolMemory {
   const { memory: found, agent, spec } = call;
-  const { note, assertOpen } = notes;
+  const { note, assertOpen, writing } = notes;
   const { runId, callId, tenant } = call.intent;
   if (found === null || found.spaces.size === 0) return noMemory(`The agent ${agent}`);
-  let writes = 0;
+  let writes = waits * WRITES_PER_WAIT;
+  const nextWrite = (): WriteName => {
+    if (writes - waits * WRITES_PER_WAIT >= MEMORY_LIMITS.writes)
+      throw new HoldfastError(
+        'memory_invalid',
+        `The call has made its ${MEMORY_LIMITS.writes} writes. Write the rest in another call.`,
+      );
+    return { call_key: callKey, n: writes++ };
+  };
   const read: MemoryRef[] = [];
   const labels = new Set<TrustLabel>([...found.labels, ...(spec.label === undefined ? [] : [spec.label])]);
 
@@ -131,8 +153,9 @@ export function memoryOfCall(
     return items;
   };
 
-  const write = async (one: Write): Promise<MemoryRef> => {
-    const name = { call_key: callKey, n: writes++ };
+  const write = (one: Write): Promise<MemoryRef> => writing(writeNext(one));
+  const writeNext = async (one: Write): Promise<MemoryRef> => {
+    const name = nextWrite();
     // What it was derived from is what was read by now, whenever the statement comes.
     const provenance = {
       ...{ runId, callId, agent, event: await call.position() },
@@ -144,14 +167,12 @@ export function memoryOfCall(
       const place = { ...(await placeOf(one.space, trx)), key: one.key };
       const before = await claimWrite(trx, name, { run_id: runId, tenant });
       if (before !== null) return before;
-      const made = await writeOnce(trx, place, one, {
-        ...provenance,
-        labels: [...new Set([...provenance.labels, ...(await labelsStated(trx, one.derivedFrom))])],
-      });
+      const labelled = [...new Set([...provenance.labels, ...(await labelsStated(trx, one.derivedFrom))])];
+      const made = await writeOnce(trx, ctx, place, one, { ...provenance, labels: labelled });
       await endWrite(trx, name, made);
       // It began before the end of the call, and the log would not know of it.
       assertOpen();
-      return made;
+      return made.version;
     });
     const ref = { space: one.space.name, key: one.key, version };
     note({ wrote: [ref] });
@@ -172,14 +193,15 @@ export function memoryOfCall(
       return recalled(
         await withDatabaseRetry(async () => {
           const place = await placeOf(space);
-          if (key !== undefined) {
-            const only = await findDocument(ctx.knex, { ...place, key });
-            return only === null ? [] : [only];
-          }
-          if (query === undefined) return latestDocuments(ctx.knex, place, limit);
-          return searchDocuments(ctx.knex, place, { query, match, limit });
+          return ctx.memory.proven(ctx.knex, place, await keysFor(place));
         }),
       );
+
+      async function keysFor(place: MemoryPlace): Promise<readonly string[]> {
+        if (key !== undefined) return [key];
+        if (query === undefined) return latestKeys(ctx.knex, place, limit);
+        return searchKeys(ctx.knex, place, { query, match, limit });
+      }
     },
     revise: async (name, key, options) => {
       const space = open('write', name);
@@ -193,8 +215,8 @@ export function memoryOfCall(
     forget: async (name, key) => {
       const space = open('write', name);
       parsedAs(memoryKey, 'The key', key);
-      const writeName = { call_key: callKey, n: writes++ };
-      const forgotten = await transact(ctx, (trx) => forgetOnce(trx, writeName));
+      const writeName = nextWrite();
+      const forgotten = await writing(transact(ctx, (trx) => forgetOnce(trx, writeName)));
       note({ wrote: [{ space: name, key, version: 0 }] });
       return forgotten;
 
@@ -203,25 +225,28 @@ export function memoryOfCall(
         const before = await claimWrite(trx, id, { run_id: runId, tenant });
         if (before !== null) return before > 0;
         const was = await deleteDocument(trx, place);
-        await endWrite(trx, id, was ? 1 : 0);
+        const made = { version: was === null ? 0 : 1, document: was?.id ?? null, change: null, state: null };
+        await endWrite(trx, id, made);
         assertOpen();
-        return was;
+        return was !== null;
       }
     },
   };
 }
 
-/** Changes a document under its lock. Gives its new version. */
+/** Changes a document under its lock. Gives what is kept of it. Throws `row_changed` where someone else has changed the document. */
 async function writeOnce(
   trx: Knex.Transaction,
+  { memory }: Pick<StepContext, 'memory'>,
   place: DocumentPlace,
   { space, key, version: seen, makes, opsOn }: Write,
   provenance: Omit<Parameters<typeof insertChange>[2], 'version' | 'base' | 'ops' | 'frontiers'>,
-): Promise<number> {
+): Promise<WriteEvidence> {
   const row = await heldDocument(trx, place, space, makes);
+  if (row.version > 0) await memory.proven(trx, place, [key]);
   const present = row.version === 0 ? {} : documentOf(row).value;
   const ops = opsOn(present);
-  if (ops.length === 0 && row.version > 0) return row.version;
+  if (ops.length === 0 && row.version > 0) return { version: row.version, document: null, change: null, state: null };
   if (seen !== undefined && seen > row.version)
     throw new HoldfastError('memory_unknown', `The document ${JSON.stringify(key)} has no version ${seen} yet.`);
   assertChanges(present, ops);
@@ -235,10 +260,10 @@ async function writeOnce(
   const labels = [...new Set([...labelsOf(row.labels), ...provenance.labels])].sort();
   const state = { version, value, labels, document: document.bytes };
   assertShortHistory(key, state.document.length);
-  await updateDocument(trx, place, state, space.days);
+  await updateDocument(trx, place, state, { days: space.days });
   await insertChange(trx, place, { ...provenance, version, base, ops, frontiers: document.frontiers });
   document.free();
-  return version;
+  return writeEvidence(trx, place, version);
 }
 
 /** Throws `memory_unknown` where there is none, and none is to be made. */

@@ -40,6 +40,12 @@ const withoutIds = <T>(value: T): T =>
       .replaceAll(/run_[0-9a-f]{32}/g, 'run'),
   );
 
+/** Digests of rows of memory have the times of the rows and random salts in them, so that two runs never have the same. */
+const withoutTimes = <T>(runs: T): T =>
+  JSON.parse(
+    JSON.stringify(runs, (name, value) => (['digest', 'dataHash', 'stateHashAfter'].includes(name) ? '' : value)),
+  );
+
 /**
  * The crash matrix of a scenario: the process is killed with SIGKILL at one instant after the other, started again, and every
  * run must end with the same output, the same log and each unsafe effect once. One chain goes through the instants inside
@@ -90,7 +96,8 @@ export function crashMatrix(scenarioName: ScenarioName, newer?: () => string): v
     const expectWhole = ({ ended: { runs, stderr }, effects }: Awaited<ReturnType<typeof finish>>): void => {
       const ends = deploys ? withoutIds : <T>(value: T): T => value;
       expect(ends(endsOf(runs)), stderr).toEqual(ends(endsOf(whole)));
-      if (!wasAsked(runs) && !deploys && scenario.isRacing !== true) expect(runs).toEqual(whole);
+      const logs = scenario.writesMemory === true ? withoutTimes : ends;
+      if (!wasAsked(runs) && !deploys && scenario.isRacing !== true) expect(logs(runs)).toEqual(logs(whole));
       const seen = (name: string) => effects.filter((line) => line.startsWith(`${name}:`)).length;
       for (const [name, times] of Object.entries(scenario.exactly)) expect(seen(name), name).toBe(times);
       for (const name of scenario.atMostOnce ?? []) expect(seen(name), name).toBeLessThan(2);

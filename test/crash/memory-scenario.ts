@@ -52,6 +52,7 @@ export const memory: Scenario = {
   places: ['tally:0', 'put:before', 'put:after', 'tally:1', 'pay:before', 'wire:before', 'wire:after', 'tally:4'],
   exactly: { pay: 1, wire: 1 },
   repeated: ['put'],
+  writesMemory: true,
   statements: 140,
   resultOf: ({ tool }) => ({ version: tool === 'pay' ? 2 : 3 }),
   check: async (knex) => {

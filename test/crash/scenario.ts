@@ -32,6 +32,8 @@ export interface Scenario {
   readonly repeated?: readonly string[];
   /** Its runs are at work at once and end in any order, so that no two logs are the same. */
   readonly isRacing?: boolean;
+  /** Its log has digests of rows of memory. */
+  readonly writesMemory?: boolean;
   /** How many durable statements it makes at most; chores share some, so that the last ones may not exist and the process just ends. */
   readonly statements: number;
   /** Statements around which it is killed, whatever their numbers are. */

@@ -135,6 +135,7 @@ export const LONG_FILES: readonly string[] = [
   'test/engine/interruptions/waits.test.ts',
   'test/engine/interruptions/what-becomes-of-decisions.test.ts',
   'test/engine/machines/state-machine.test.ts',
+  'test/engine/memory/changed-memory.test.ts',
   'test/engine/memory/erase-memory.test.ts',
   'test/engine/memory/laundering.test.ts',
   'test/engine/memory/memory-attacks.test.ts',

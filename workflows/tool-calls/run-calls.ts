@@ -217,8 +217,15 @@ function withGiven(result: ToolResult, end: ToolResult): ToolResult {
   if (result.type !== 'settled' || (end.type !== 'settled' && end.type !== 'tripped')) return end;
   if (result.outcome === end.outcome) return end;
   const given = digestOf(result.outcome);
-  return given === digestOf(end.outcome) ? end : { ...end, given };
+  const kept = withMemoryOf(result.outcome, end);
+  return given === digestOf(kept.outcome) ? kept : { ...kept, given };
 }
+
+/** What a call read and wrote of memory, and the labels of it, stand whatever is put in place of what it gave. */
+const withMemoryOf = <E extends Extract<ToolResult, { outcome: CallOutcome }>>(was: CallOutcome, end: E): E =>
+  was.type === 'refused' || was.memory === undefined || end.outcome.type === 'refused'
+    ? end
+    : { ...end, outcome: { ...end.outcome, memory: was.memory } };
 
 /** Leaves the outcome of a call for the caller that keeps its step, and gives it as it will be read again. */
 const keeper =

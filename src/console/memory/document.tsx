@@ -91,6 +91,11 @@ const Facts = ({ of }: { readonly of: MemoryDocumentView }): JSX.Element => (
     {of.labels.length > 0 && (
       <p class="warnings">Something in it came from outside. An agent reads it as information, never as instruction.</p>
     )}
+    {of.integrity.map(({ table, row, column, what }) => (
+      <p class="warnings" key={`${table} ${row} ${column}`}>
+        Someone changed {table} {column === null ? '' : `(${column})`}: <Text text={what} />
+      </p>
+    ))}
     <dl class="facts">
       <dt>Owner</dt>
       <dd>

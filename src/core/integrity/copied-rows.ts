@@ -4,6 +4,7 @@ import { canonical, digestOf } from '../json.js';
 import { verdictsFor } from '../runs/ending.js';
 import { type CopiedTable, type ExpectedCell, isSaid, type StoredRow, saidText, shown } from './copied-table.js';
 import type { CallFact, DecisionFact, InterruptionFact, LoggedFacts, StandingFact } from './logged-facts.js';
+import { type FalseMemory, MEMORY_TABLES } from './memory-rows.js';
 import { charges, RUN_COLUMNS } from './row-copies.js';
 
 const near = (at: string | null): ExpectedCell => (at === null ? undefined : { near: at });
@@ -237,6 +238,9 @@ export const COPIES = {
 export type CopyName = keyof typeof COPIES;
 export const COPY_NAMES = Object.keys(COPIES) as readonly CopyName[];
 
+/** Every table whose rows `verify` compares with logs. */
+export const COMPARED_TABLES = [...COPY_NAMES, ...MEMORY_TABLES] as const;
+
 /** The rows of a run that say again what its log says. */
 export type StoredCopies = { readonly [name in CopyName]: readonly StoredRow[] };
 
@@ -254,6 +258,9 @@ export interface FalseRow {
   readonly column: string | null;
   readonly what: string;
 }
+
+/** What `verify` finds beside the log. */
+export type FoundRow = FalseRow | FalseMemory;
 
 /** Which rows do not say what the log says, at most so many. `only`: no other columns are compared, and no row of another table is missed. */
 export function falseRows(

@@ -2,6 +2,7 @@ import { canonical, digestOf, sha256 } from '../json.js';
 import type { EventData, EventKind } from '../log/event.js';
 import type { RunState } from '../log/state.js';
 import { addUsage, isStranded, NO_USAGE, type Usage } from '../runs/run.js';
+import type { MemoryNote } from '../tools/tool-memory.js';
 
 /** What the log says of one call, as digests where it may be large. */
 export interface CallFact {
@@ -53,6 +54,12 @@ export interface AnswerFact {
   readonly route: EventData<'model.responded'>['route'];
   readonly usage: Usage;
   readonly cost: EventData<'model.responded'>['cost'];
+}
+
+/** `note` null: the call had nothing to do with memory. */
+interface EndedCall {
+  readonly refused: boolean;
+  readonly note: MemoryNote | null;
 }
 
 interface Sums {
@@ -107,6 +114,8 @@ export class LoggedFacts {
   readonly interruptions = new Map<string, InterruptionFact>();
   readonly decisions = new Map<string, DecisionFact>();
   readonly standing = new Map<string, StandingFact>();
+  /** How its own calls ended, and what they had to do with memory. */
+  readonly memory = new Map<string, EndedCall>();
   /** The runs that its calls started. */
   readonly children = new Set<string>();
   /** What runs have used whose results it took, and that it did not start: a fork waits for those of its source. */
@@ -267,6 +276,10 @@ const FACTS: { readonly [K in EventKind]?: Take<K> } = {
     facts.calls.set(callId, { ...about, outcomes: null, ran: false });
   },
   'call.finished': (facts, { callId, outcome, given }, { own }) => {
+    if (own) {
+      const refused = outcome.type === 'refused';
+      facts.memory.set(callId, { refused, note: refused ? null : (outcome.memory ?? null) });
+    }
     const call = facts.calls.get(callId);
     // Logs of older builds do not say where a guardrail or scaffold put another outcome in place of what the tool gave.
     if (call === undefined || facts.created?.pinned === undefined) return;

@@ -1,10 +1,10 @@
+import type { Integrity } from '../integrity.js';
 import { sha256 } from '../json.js';
 import type { RunState } from '../log/state.js';
 import { isOver, type RunStatus, type Usage } from '../runs/run.js';
 import { AT_BEGIN } from './begin-rows.js';
 import { COPIES, type CopyName, type FalseRow, falseRows, NO_COPIES } from './copied-rows.js';
 import type { StoredRow } from './copied-table.js';
-import type { Integrity } from './integrity.js';
 import type { LoggedFacts } from './logged-facts.js';
 
 const FALSE_MAX = 20;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { patchOperation } from '../difference.js';
-import { integrity } from '../integrity/integrity.js';
+import { integrity } from '../integrity.js';
 import { jsonObject, jsonValue } from '../json.js';
 import { usdText } from '../money.js';
 import { cutValues } from '../page.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { COPY_NAMES, type CopyName, type FalseRow } from '../integrity/copied-rows.js';
+import { COMPARED_TABLES, type FoundRow } from '../integrity/copied-rows.js';
 import { digestOf, sha256 } from '../json.js';
 import { isOver, type RunStatus } from '../runs/run.js';
 import type { LogCheck } from './check-log.js';
@@ -23,7 +23,7 @@ export const verifyReport = z
     rows: z
       .array(
         z.object({
-          table: z.enum(COPY_NAMES as [CopyName, ...CopyName[]]),
+          table: z.enum(COMPARED_TABLES),
           row: z.string().describe('The id of the row; of the tables runs and agents, that of the run.'),
           column: z.string().nullable().describe('Null: the row is missing, or the log knows no such row.'),
           what: z.string(),
@@ -98,7 +98,7 @@ export function reportOn(
   check: LogCheck,
   from: number,
   wrong: Broken | null,
-  { payloads, states, rows }: Pick<VerifyReport, 'payloads' | 'states'> & { readonly rows: readonly FalseRow[] },
+  { payloads, states, rows }: Pick<VerifyReport, 'payloads' | 'states'> & { readonly rows: readonly FoundRow[] },
 ): VerifyReport {
   const { runId, seq: events, hash: headHash } = check.head;
   const found = wrong ?? rowsBroken(events, rows);
@@ -109,7 +109,7 @@ export function reportOn(
   };
 }
 
-function rowsBroken(seq: number, [first]: readonly FalseRow[]): Broken | null {
+function rowsBroken(seq: number, [first]: readonly FoundRow[]): Broken | null {
   if (first === undefined) return null;
   const { table, row, column, what } = first;
   const where = column === null ? `the row ${row} of ${table}` : `${column} of the row ${row} of ${table}`;

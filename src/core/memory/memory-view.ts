@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { integrity } from '../integrity.js';
 import { jsonObject } from '../json.js';
 import { stateOp } from '../tools/agent-state.js';
 import { memoryKey } from '../tools/memory-change.js';
@@ -29,6 +30,7 @@ export const memoryEntry = z
     labels: z.array(trustLabel).describe('Not empty: something in it came from outside.'),
     ...{ createdAt: z.iso.datetime(), changedAt: z.iso.datetime() },
     expiresAt: z.iso.datetime().nullable().describe('When it goes by the retention of its space; null: never.'),
+    integrity,
   })
   .meta({ id: 'MemoryEntry' });
 export type MemoryEntry = z.infer<typeof memoryEntry>;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { sessionId } from '../agents/session.js';
 import { askedBudget, runBudget } from '../budgets/budget.js';
-import { integrity } from '../integrity/integrity.js';
+import { integrity } from '../integrity.js';
 import { type JsonObject, jsonObject, jsonValue, nameText } from '../json.js';
 import { usdText } from '../money.js';
 import { cutValues } from '../page.js';

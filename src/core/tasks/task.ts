@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { integrity } from '../integrity/integrity.js';
+import { integrity } from '../integrity.js';
 import { jsonObject, jsonValue, nameText } from '../json.js';
 import { errorView, RUN_STATUSES, runStatus, startRun } from '../runs/run.js';
 import { resultType, trajectoryResult } from '../trajectories/trajectory-result.js';

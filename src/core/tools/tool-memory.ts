@@ -17,6 +17,8 @@ export const MEMORY_LIMITS = {
   documents: 50,
   /** Changes of one document. Then it takes no more. */
   changes: 2000,
+  /** Writes of one call. */
+  writes: 1000,
   /** What a run has read of, as provenance of what it writes: the last ones. */
   read: 32,
 } as const;
@@ -32,11 +34,20 @@ export type TrustLabel = z.infer<typeof trustLabel>;
 export const memoryRef = z.object({ space: z.string(), key: z.string(), version: z.int() });
 export type MemoryRef = z.infer<typeof memoryRef>;
 
+/** What the log says of the writes of a call: by it, rows that someone has changed are found. */
+const writesOfCall = z.strictObject({
+  call: z.string().describe('The run that began the call, and its id: the rows are under this name.'),
+  count: z.int(),
+  digest: z.string().describe('Digest of these rows of `memory_writes`.'),
+});
+export type WritesOfCall = z.infer<typeof writesOfCall>;
+
 /** What a call had to do with memory, kept with its outcome. */
 export const memoryNote = z.object({
   read: z.array(memoryRef).exactOptional().describe('Documents that it read, the last 32.'),
   wrote: z.array(memoryRef).exactOptional().describe('Documents that it changed or forgot, at their new version.'),
   labels: z.array(trustLabel).exactOptional().describe('Labels of what it brought into the run.'),
+  writes: writesOfCall.exactOptional().describe('Digest of its writes, to find [changed rows](evidence/memory.md).'),
 });
 export type MemoryNote = z.infer<typeof memoryNote>;
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { SeenEnvironment } from '../containers/step-environment.js';
-import { integrity } from '../integrity/integrity.js';
+import { integrity } from '../integrity.js';
 import { jsonValue } from '../json.js';
 import { usdText } from '../money.js';
 import { errorView, labelsOf, type RunView, runStatus, usage } from '../runs/run.js';

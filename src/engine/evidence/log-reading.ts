@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { LoggedWaits } from '../../core/integrity/call-waits.js';
-import { type FalseRow, falseRows, type StoredCopies } from '../../core/integrity/copied-rows.js';
+import { type FoundRow, falseRows, type StoredCopies } from '../../core/integrity/copied-rows.js';
 import { LoggedFacts } from '../../core/integrity/logged-facts.js';
 import type { Head } from '../../core/log/chain.js';
 import { LogCheck, type LoggedEvent } from '../../core/log/check-log.js';
@@ -10,6 +10,7 @@ import { endFault, reportOn, rowFault, type VerifyReport } from '../../core/log/
 import { breathe } from '../../storage/database/timing.js';
 import { type ClaimRow, readClaim, readLogPage } from '../../storage/evidence/log-pages.js';
 import { keptWaits } from '../../storage/integrity/kept-waits.js';
+import { falseMemoryOfRun } from '../../storage/integrity/memory-of-run.js';
 import { fits, type KeptFold } from '../../storage/log/fold-snapshots.js';
 
 const FALSE_ROWS_MAX = 20;
@@ -125,9 +126,10 @@ export class LogReading {
     return reportOn(this.#check, this.#from, wrong, { payloads, states: this.#states, rows });
   }
 
-  async #falseRows(db: Knex): Promise<readonly FalseRow[]> {
+  async #falseRows(db: Knex): Promise<readonly FoundRow[]> {
     if (this.#copies === null || this.#facts === null) return [];
-    const found = falseRows(this.#facts, this.#row.id, this.#copies, FALSE_ROWS_MAX);
+    const found: FoundRow[] = falseRows(this.#facts, this.#row.id, this.#copies, FALSE_ROWS_MAX);
+    found.push(...(await this.#falseMemory(db, this.#facts)).slice(0, FALSE_ROWS_MAX - found.length));
     const waits = new LoggedWaits(this.#facts);
     if (waits.isEmpty) return found;
     for await (const kept of keptWaits(db, this.#row.id)) {
@@ -136,6 +138,12 @@ export class LogReading {
       if (fault !== null) found.push(fault);
     }
     return found;
+  }
+
+  /** A change or an erasure between two statements looks like one by someone else. */
+  async #falseMemory(db: Knex, facts: LoggedFacts): Promise<readonly FoundRow[]> {
+    const found = await falseMemoryOfRun(db, this.#row.id, facts);
+    return found.length === 0 ? found : await falseMemoryOfRun(db, this.#row.id, facts);
   }
 
   async #atEnd(db: Knex): Promise<Broken | null> {

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import { HoldfastError } from '../../core/errors/errors.js';
-import type { Integrity } from '../../core/integrity/integrity.js';
+import type { Integrity } from '../../core/integrity.js';
 import {
   type ApprovalExtras,
   assertSeparate,

@@ -47,14 +47,18 @@ export const MEMORY_OPERATIONS = {
   },
   /** Documents of a space, by owner and key. */
   listMemory: async (
-    { stepContext: { knex } }: EngineContext,
+    { stepContext: { knex, memory } }: EngineContext,
     space: string,
     filter: Omit<DocumentFilter, 'tenant' | 'space'>,
     { tenant }: Caller,
-  ): Promise<Page<MemoryEntry>> => listDocuments(knex, { tenant, space, ...filter }),
+  ): Promise<Page<MemoryEntry>> => {
+    const { items, nextCursor } = await listDocuments(knex, { tenant, space, ...filter });
+    const integrityOf = await memory.falseIn(knex, { tenant, space }, items);
+    return { items: items.map((one) => ({ ...one, integrity: integrityOf(one) })), nextCursor };
+  },
   /** A document with its history. Throws `memory_unknown`. */
   getMemory: async (
-    { stepContext: { knex } }: EngineContext,
+    { stepContext: { knex, memory } }: EngineContext,
     name: NamedDocument,
     { after, limit }: { readonly after: number; readonly limit: number },
     { tenant }: Caller,
@@ -68,7 +72,11 @@ export const MEMORY_OPERATIONS = {
       ...{ event: change.event, agent: change.agent, actors: [...change.actors] },
       ...{ derivedFrom: [...change.derivedFrom], labels: [...change.labels], at: at.toISOString() },
     }));
-    return { ...document, history, more: made.length > limit };
+    const versions = history.map(({ version }) => version);
+    const integrityOf = await memory.falseIn(knex, place, [place]);
+    const found = [...integrityOf(place), ...(await memory.falseChanges(knex, place, versions))];
+    const integrity = [...new Map(found.map((one) => [`${one.row} ${one.column}`, one])).values()].slice(0, 20);
+    return { ...document, history, more: made.length > limit, integrity };
   },
   /** Removes a document with its history, for good. Throws `memory_unknown`. */
   forgetMemory: async (

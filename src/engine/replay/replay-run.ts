@@ -95,6 +95,7 @@ function replayPlace(agents: ReadonlyMap<string, RegisteredAgent>, lists: McpLis
     ...{ prices: { priceOf: () => null }, budgets: { onExhausted: 'fail', outputTokens: 1 }, approvalTimeoutMs: null },
     ...{ mcp: new NoConnections(), mcpLists: lists, exportDir: '', buckets: null, artifacts: null, environments: null },
     ...{ rewards: new Map(), readSecrets: async () => [], crashLimit: 1, logStep: null },
+    memory: { proven: nothing, falseIn: nothing, falseChanges: nothing },
     metrics: UNMETERED,
   };
   return { ctx, agents };

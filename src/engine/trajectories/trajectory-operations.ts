@@ -1,7 +1,7 @@
 import type { Caller } from '../../core/caller.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { fieldErrorsOf, invalidRequest } from '../../core/field-errors.js';
-import type { Integrity } from '../../core/integrity/integrity.js';
+import type { Integrity } from '../../core/integrity.js';
 import type { Page } from '../../core/page.js';
 import {
   type ShownTrajectory,

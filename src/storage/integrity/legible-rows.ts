@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { shown } from '../../core/integrity/copied-table.js';
-import type { Integrity } from '../../core/integrity/integrity.js';
+import type { Integrity } from '../../core/integrity.js';
 import {
   always,
   argumentEdit,

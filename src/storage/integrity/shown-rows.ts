@@ -1,9 +1,9 @@
 import type { Knex } from 'knex';
 import { argumentsFault, storedRow } from '../../core/integrity/begin-rows.js';
 import type { StoredRow } from '../../core/integrity/copied-table.js';
-import type { Integrity } from '../../core/integrity/integrity.js';
 import type { LoggedFacts } from '../../core/integrity/logged-facts.js';
 import { falseInInterruption, falseInRun, isStateOf } from '../../core/integrity/shown-rows.js';
+import type { Integrity } from '../../core/integrity.js';
 import { isOver } from '../../core/runs/run.js';
 import { type WantedEvent, type WantedEvents, wantedEvents } from '../evidence/log-pages.js';
 import type { DecisionRow, InterruptionRow } from '../interruptions/interruption-rows.js';

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import { z } from 'zod';
 import { HoldfastError } from '../../core/errors/errors.js';
-import type { Integrity } from '../../core/integrity/integrity.js';
+import type { Integrity } from '../../core/integrity.js';
 import {
   type Always,
   type ArgumentEdit,

@@ -5,6 +5,7 @@ import { type StateOp, stateOp } from '../../core/tools/agent-state.js';
 import { type MemoryRef, memoryRef, type TrustLabel } from '../../core/tools/tool-memory.js';
 import type { KeptChange } from './crdt-document.js';
 import { type DocumentPlace, labelsOf } from './documents.js';
+import type { WriteEvidence } from './evidence-rows.js';
 
 /** A row of `holdfast.memory_changes` as the driver gives it. */
 interface ChangeRow {
@@ -130,6 +131,9 @@ interface WriteRow {
   tenant: string;
   version: number;
   at: Date;
+  document: string | null;
+  change: string | null;
+  state: string | null;
 }
 
 const writes = (db: Knex) => db<WriteRow>('holdfast.memory_writes');
@@ -153,8 +157,8 @@ export async function claimWrite(
   return row?.version ?? 0;
 }
 
-export async function endWrite(trx: Knex.Transaction, name: WriteName, version: number): Promise<void> {
-  await writes(trx).where(name).update({ version });
+export async function endWrite(trx: Knex.Transaction, name: WriteName, made: WriteEvidence): Promise<void> {
+  await writes(trx).where(name).update(made);
 }
 
 /** No one knows any more which writes the calls of a run have made. */

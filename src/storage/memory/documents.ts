@@ -29,6 +29,11 @@ export interface DocumentRow {
   created_at: Date;
   changed_at: Date;
   expires_at: Date | null;
+  /** Null: it was made before the database kept evidence. */
+  id: string | null;
+  salt: string | null;
+  /** The run whose erasure it was made again after, where nothing has changed it since. */
+  remade: string | null;
 }
 
 export const documents = (db: Knex) => db<DocumentRow>('holdfast.memory_documents');
@@ -49,21 +54,12 @@ export const LIVING = '(expires_at is null or expires_at > now())';
 const living = (db: Knex, { tenant, space, owner }: MemoryPlace) =>
   documents(db).where({ tenant, space, owner }).whereRaw(LIVING);
 
-export async function findDocument(db: Knex, place: DocumentPlace): Promise<MemoryDocument | null> {
-  const row = await living(db, place)
-    .where({ key: place.key })
-    .first(...SHOWN);
-  return row === undefined ? null : documentOf(row);
-}
-
-/** Documents of a part of a space: those that were changed last come first, and of two at one time that with the lesser key. */
-export const latestDocuments = async (db: Knex, place: MemoryPlace, limit: number): Promise<MemoryDocument[]> => {
-  const rows: ShownRow[] = await living(db, place)
+/** Keys of documents of a part of a space: those that were changed last come first, and of two at one time that with the lesser key. */
+export const latestKeys = (db: Knex, place: MemoryPlace, limit: number): Promise<string[]> =>
+  living(db, place)
     .orderBy([{ column: 'changed_at', order: 'desc' }, { column: 'key' }])
     .limit(limit)
-    .select(...SHOWN);
-  return rows.map(documentOf);
-};
+    .pluck('key');
 
 /** Labels that documents have between them. Those that are not there have none. */
 export async function labelsOfDocuments(db: Knex, places: readonly DocumentPlace[]): Promise<readonly TrustLabel[]> {
@@ -99,35 +95,47 @@ export interface DocumentState {
   readonly document: Buffer;
 }
 
-/** Days after which it goes; null: never. Undefined: when it goes stays as it is. */
+/** A change: the document goes after so many days; null: never. An erasure: when it goes stays as it is. */
+type DocumentUpdate = { readonly days: number | null } | { readonly erased: string };
+
 export async function updateDocument(
   trx: Knex.Transaction,
   { tenant, space, owner, key }: DocumentPlace,
   { version, value, labels, document }: DocumentState,
-  days?: number | null,
+  update: DocumentUpdate,
 ): Promise<void> {
+  // The salt of a state goes with it: what the document said before an erasure cannot be tried.
+  const salt = trx.raw('gen_random_uuid()::text') as unknown as string;
   const changed =
-    days === undefined
-      ? {}
+    'erased' in update
+      ? { remade: update.erased }
       : {
           changed_at: trx.fn.now() as unknown as Date,
-          expires_at: (days === null ? null : trx.raw("now() + ? * interval '1 day'", [days])) as Date | null,
+          expires_at: (update.days === null
+            ? null
+            : trx.raw("now() + ? * interval '1 day'", [update.days])) as Date | null,
+          id: trx.raw('coalesce(id, gen_random_uuid()::text)') as unknown as string,
+          remade: null,
         };
   await documents(trx)
     .where({ tenant, space, owner, key })
     .update({
       ...{ version, value: canonical(value), labels: canonical([...labels]), document, words: wordsOf(key, value) },
-      ...changed,
+      ...{ salt, ...changed },
     });
 }
 
-/** Removes a document with its history. False: there was none. */
-export async function deleteDocument(db: Knex, { tenant, space, owner, key }: DocumentPlace): Promise<boolean> {
-  return (await documents(db).where({ tenant, space, owner, key }).delete()) > 0;
+/** Removes a document with its history. Null: there was none. */
+export async function deleteDocument(
+  db: Knex,
+  { tenant, space, owner, key }: DocumentPlace,
+): Promise<{ readonly id: string | null } | null> {
+  const [gone] = await documents(db).where({ tenant, space, owner, key }).delete().returning('id');
+  return gone ?? null;
 }
 
 /** What a search looks at: the key, and every text and name in the document. */
-function wordsOf(key: string, value: JsonObject): string {
+export function wordsOf(key: string, value: JsonObject): string {
   const words: string[] = [key];
   const look = (one: JsonValue): void => {
     if (typeof one === 'string') words.push(one);

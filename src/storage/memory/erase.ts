@@ -37,7 +37,8 @@ async function removeChangesOf(trx: Knex.Transaction, place: DocumentPlace, runI
   for (const { version } of left) await moveChange(trx, place, version, frontiers.get(version) ?? '[]');
   const { value, bytes } = document;
   document.free();
-  await updateDocument(trx, place, { version: row.version, value, labels: labelsOfChanges(left), document: bytes });
+  const state = { version: row.version, value, labels: labelsOfChanges(left), document: bytes };
+  await updateDocument(trx, place, state, { erased: runId });
 }
 
 /** Removes the documents of a subject, in all spaces of its scope. */

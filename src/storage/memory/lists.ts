@@ -20,7 +20,10 @@ export async function spacesOf(db: Knex, tenant: string): Promise<MemorySpaceVie
 
 const LISTED = ['space', 'owner', 'key', 'version', 'labels', 'created_at', 'changed_at', 'expires_at'] as const;
 
-const entryOf = (row: Pick<DocumentRow, (typeof LISTED)[number]>): MemoryEntry => ({
+/** An entry that was not compared with the log. */
+type ListedEntry = Omit<MemoryEntry, 'integrity'>;
+
+const entryOf = (row: Pick<DocumentRow, (typeof LISTED)[number]>): ListedEntry => ({
   ...{ space: row.space, owner: row.owner, key: row.key, version: row.version, labels: [...labelsOf(row.labels)] },
   ...{ createdAt: row.created_at.toISOString(), changedAt: row.changed_at.toISOString() },
   expiresAt: row.expires_at?.toISOString() ?? null,
@@ -38,7 +41,7 @@ export interface DocumentFilter extends PageOf {
 }
 
 /** A page of documents of a space, by owner and key. */
-export async function listDocuments(db: Knex, filter: DocumentFilter): Promise<Page<MemoryEntry>> {
+export async function listDocuments(db: Knex, filter: DocumentFilter): Promise<Page<ListedEntry>> {
   const { tenant, space, owner, q, limit, cursor } = filter;
   const found = documents(db)
     .where({ tenant, space })
@@ -61,7 +64,7 @@ export async function listDocuments(db: Knex, filter: DocumentFilter): Promise<P
 export async function readDocument(
   db: Knex,
   { tenant, space, owner, key }: DocumentPlace,
-): Promise<(MemoryEntry & { readonly value: JsonObject }) | null> {
+): Promise<(ListedEntry & { readonly value: JsonObject }) | null> {
   const row = await documents(db)
     .where({ tenant, space, owner, key })
     .whereRaw(LIVING)

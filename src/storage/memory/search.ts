@@ -1,7 +1,6 @@
 import type { Knex } from 'knex';
 import { planSearch, RARE_DOCUMENTS } from '../../core/memory/search-plan.js';
-import type { MemoryDocument } from '../../core/tools/tool-memory.js';
-import { documentOf, LIVING, type MemoryPlace, SHOWN, type ShownRow } from './documents.js';
+import { LIVING, type MemoryPlace } from './documents.js';
 
 export interface Search {
   readonly query: string;
@@ -71,25 +70,21 @@ const BY_TIME = `select * from (select w.key, w.search from (
    where w.bytes <= ${LOOKED_AT_BYTES} and w.search @@ :asked::tsquery order by w.changed_at desc, w.key limit ${RANKED}) latest`;
 
 /**
- * Documents of a part of a space with these words, the best first: by cover density, then the one that was changed last, then the lesser
+ * Keys of the documents of a part of a space with these words, the best first: by cover density, then the one that was changed last, then the lesser
  * key. Where all words are common, only the documents that were changed last are looked at, so that each search ends soon.
  */
-export async function searchDocuments(
-  db: Knex,
-  { tenant, space, owner }: MemoryPlace,
-  search: Search,
-): Promise<MemoryDocument[]> {
+export async function searchKeys(db: Knex, { tenant, space, owner }: MemoryPlace, search: Search): Promise<string[]> {
   const { asked, words } = await askedOf(db, { tenant, space, owner }, search);
   if (asked === '') return [];
   const rare = words.filter(({ documents }) => documents <= RARE_DOCUMENTS);
   const plan = planSearch(asked, new Map(rare.map(({ word, documents }) => [word, documents])));
   const found = [...(plan.rare === null ? [] : [BY_WORDS]), ...(plan.isWhole ? [] : [BY_TIME])].join(' union all ');
-  const { rows }: { rows: ShownRow[] } = await db.raw(
-    `select ${SHOWN.map((column) => `d.${column}`).join(', ')}
+  const { rows }: { rows: { key: string }[] } = await db.raw(
+    `select d.key
        from (select distinct on (key) key, ts_rank_cd(search, :asked::tsquery) as rank from (${found}) m order by key) r
        join holdfast.memory_documents d on d.key = r.key and ${PLACE}
       order by r.rank desc, d.changed_at desc, d.key limit :limit`,
     { tenant, space, owner, asked, limit: search.limit, ...(plan.rare === null ? {} : { rare: plan.rare }) },
   );
-  return rows.map(documentOf);
+  return rows.map(({ key }) => key);
 }

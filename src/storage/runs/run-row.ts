@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type ErrorView, isErrorCode } from '../../core/errors/errors.js';
-import type { Integrity } from '../../core/integrity/integrity.js';
+import type { Integrity } from '../../core/integrity.js';
 import { type JsonObject, type JsonValue, jsonObject, jsonValue } from '../../core/json.js';
 import { usdOf } from '../../core/money.js';
 import { errorView, type RunLimits, type RunStatus, type RunView, runLimits, type Usage } from '../../core/runs/run.js';

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import { z } from 'zod';
-import type { Integrity } from '../../core/integrity/integrity.js';
+import type { Integrity } from '../../core/integrity.js';
 import { canonical } from '../../core/json.js';
 import type { RewardView } from '../../core/tasks/reward.js';
 import {

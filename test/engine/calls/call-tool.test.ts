@@ -6,6 +6,7 @@ import { UNMETERED } from '../../../src/metrics/meter.js';
 import type { Database } from '../../../src/storage/database/database.js';
 import { migrate } from '../../../src/storage/database/migrate.js';
 import { openDatabase } from '../../../src/storage/database/open-database.js';
+import { MEMORY_EVIDENCE } from '../../../src/storage/integrity/proven-memory.js';
 import { isOwner, registerWorker } from '../../../src/storage/queue/workers.js';
 import { findCall, rowOf, settleCall } from '../../../src/storage/runs/calls.js';
 import { insertRun } from '../../../src/storage/runs/runs.js';
@@ -52,6 +53,7 @@ describeEachDatabase('one call', (kind) => {
       queue: { enqueue: async () => {}, withdraw: async () => {}, remove: async () => true, wake: nothing },
       ...{ now: Date.now, newId: () => 'x', approvalTimeoutMs: null, changed: nothing, mcp: new McpConnections() },
       mcpLists: storedLists(database.knex),
+      memory: MEMORY_EVIDENCE,
       execution: () => null,
       ...{
         exportDir: '',

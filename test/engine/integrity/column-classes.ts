@@ -78,17 +78,25 @@ const OTHERS: { readonly [table: string]: readonly Classed[] } = {
     'tenant id run_id items bytes labels created_at updated_at',
   ),
   session_items: all('shown', 'the same', 'tenant session_id seq run_id item'),
-  memory_documents: all(
-    'shown',
-    'what runs remembered; what a run read of it is in its log',
-    'tenant space owner key scope version value labels document words search created_at changed_at expires_at',
-  ),
+  memory_documents: [
+    {
+      is: 'compared',
+      why: 'with the digests that the log has of the last write',
+      columns:
+        'tenant space owner key scope version value labels document words created_at changed_at expires_at id salt remade',
+    },
+    { is: 'derived', why: 'made by the database from the words', columns: 'search' },
+  ],
   memory_changes: all(
-    'shown',
-    'the same, with where it came from',
+    'compared',
+    'with the digests that the log has of the write',
     'tenant space owner key version base ops frontiers run_id call_id event agent actors derived_from labels at',
   ),
-  memory_writes: all('operational', 'which writes of calls were made', 'call_key n run_id tenant version at'),
+  memory_writes: all(
+    'compared',
+    'with the digest that the log has of the writes of a call',
+    'call_key n run_id tenant version at document change state',
+  ),
   tasks: all(
     'shown',
     'what was submitted, and the result as it was written; the run and its log say what was done',

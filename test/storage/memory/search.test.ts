@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Database } from '../../../src/storage/database/database.js';
 import { migrate } from '../../../src/storage/database/migrate.js';
 import { openDatabase } from '../../../src/storage/database/open-database.js';
-import { searchDocuments } from '../../../src/storage/memory/search.js';
+import { searchKeys } from '../../../src/storage/memory/search.js';
 import { createEngineDatabase, describeEachDatabase, type TestDatabase } from '../../harness/database.js';
 
 /** Searches in a space of more documents than are looked at for common words. */
@@ -35,7 +35,7 @@ describeEachDatabase('a search in a large space', (kind) => {
 
   const keys = async (query: string, match: 'all' | 'any' = 'all', limit = 4) => {
     const part = { tenant: 'default', space: 's', owner: '' };
-    return (await searchDocuments(database.knex, part, { query, match, limit })).map(({ key }) => Number(key.slice(1)));
+    return (await searchKeys(database.knex, part, { query, match, limit })).map((key) => Number(key.slice(1)));
   };
 
   test('finds rare words wherever they are, also beside common ones', async () => {

@@ -14,6 +14,7 @@ import {
   whole,
 } from '../../options.js';
 import { jsonText, plain, print, printJson, printTable } from '../../print.js';
+import { printChanged } from '../../run-text.js';
 
 const options = z.object({
   ...{ json, limit, cursor },
@@ -59,12 +60,14 @@ async function list(space: string, { owner, query, limit: most, cursor: from, js
     ['OWNER', 'KEY', 'VERSION', 'LABELS', 'CHANGED'],
     page.items.map((one) => [one.owner, one.key, String(one.version), one.labels.join(' '), one.changedAt]),
   );
+  for (const { integrity } of page.items) printChanged(integrity);
   printMore(page.nextCursor);
 }
 
 async function read(space: string, key: string, { owner, after, limit: most, json: asJson }: Options): Promise<void> {
   const document = await connect().getMemory(space, { key, owner, after, limit: most });
   if (asJson) return printJson(document);
+  printChanged(document.integrity);
   print(jsonText(document.value, 2));
   print('');
   printTable(
