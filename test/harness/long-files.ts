@@ -93,6 +93,7 @@ export const LONG_FILES: readonly string[] = [
   'test/engine/calls/isolated-tools.test.ts',
   'test/engine/calls/late-events.test.ts',
   'test/engine/calls/late-files.test.ts',
+  'test/engine/calls/long-outcomes.test.ts',
   'test/engine/calls/lost-executions.test.ts',
   'test/engine/calls/odd-text.test.ts',
   'test/engine/calls/stopping-tools.test.ts',

@@ -26,6 +26,7 @@ import {
 import { addOutcome } from '../step-ends.js';
 import { isAgentTool, runAgentTool } from './agent-tool.js';
 import { termsOf } from './approvals.js';
+import { type StepResult, withLong, withoutLong } from './kept-outcome.js';
 import { bodyOf, endOfRun, givenBy, isRaised, logChild, requirementOf } from './tool-body.js';
 import { afterOutputGuardrails } from './tool-guardrails.js';
 
@@ -151,16 +152,20 @@ async function runTool(scope: SegmentContext, authorized: AuthorizedCall, starte
       environment: scope.run.environment,
     },
   };
-  const execute = async (): Promise<ToolResult> => {
+  // What this process has executed is not read again.
+  const here: { result: ToolResult | null } = { result: null };
+  const execute = async (): Promise<StepResult> => {
     const result = await callTool(scope.ctx, call, scope.callSignal, () => scope.log.flush());
     // By this error DBOS records nothing, neither of the step nor of the workflow: both are the newer process's to end.
     if (result.type === 'superseded') throw new DBOSWorkflowConflictError(DBOS.workflowID ?? scope.run.id);
     const end = withGiven(result, shaped(scope, authorized, await afterOutputGuardrails(scope, authorized, result)));
     const context = scope.context.take();
     const { workspace } = result;
-    return { ...end, ...(workspace && { workspace }), ...(context !== null && { context }) };
+    here.result = { ...end, ...(workspace && { workspace }), ...(context !== null && { context }) };
+    return withoutLong(result, here.result);
   };
-  const ended = await durableStep(scope, step, execute);
+  const kept = await durableStep(scope, step, execute);
+  const ended = here.result ?? (await withLong(scope, callId, kept));
   applyContext(scope, ended);
   return ended;
 }

@@ -1,10 +1,14 @@
 import { join } from 'node:path';
-import { newPlace } from '../place.js';
+import { newPlace, query } from '../place.js';
 import { startProcess } from '../process.js';
 import type { Row, Values } from '../row.js';
 
 const CHILD = join(import.meta.dirname, '..', 'large-child.js');
+const PAYLOAD_CHILD = join(import.meta.dirname, '..', 'payload-child.js');
 const KB = 1000;
+const MB = 1000 * KB;
+/** A segment is cut after so many turns, with all results before it. */
+const RESULTS = 50;
 /** Turns of a run with a large input: each asks the model with all of it. */
 const TURNS = 20;
 
@@ -39,4 +43,40 @@ const WIDE: Row = {
   measure: (side) => measured(TURNS, side === '5 MB' ? 5000 * KB : 5 * KB),
 };
 
-export const LARGE_ROWS: readonly Row[] = [LONG, WIDE];
+/** What a run with large results leaves in the database, when nothing dead is left in it. */
+async function stored(resultBytes: number): Promise<Values> {
+  const place = await newPlace('postgres');
+  const url = place.databaseUrl ?? '';
+  const bytes = async (): Promise<number> => {
+    await query(url, 'vacuum full');
+    const [row] = await query(url, 'select pg_database_size(current_database())::float8 as bytes');
+    return Number(row?.['bytes']);
+  };
+  const run = async (results: number, each: number) => {
+    const job = { place, results, resultBytes: each, inputBytes: 100 };
+    const child = startProcess(['--expose-gc', PAYLOAD_CHILD, JSON.stringify(job)]);
+    const measured = (await child.line()) as { readonly ms: number; readonly mb: number };
+    await child.gone;
+    return measured;
+  };
+  await run(1, 1);
+  const before = await bytes();
+  const { ms, mb } = await run(RESULTS, resultBytes);
+  return {
+    'a turn': { value: ms / RESULTS, unit: 'ms' },
+    memory: { value: mb, unit: 'MB' },
+    stored: { value: ((await bytes()) - before) / MB, unit: 'MB' },
+  };
+}
+
+const RESULTS_ROW: Row = {
+  name: 'results-2mb',
+  title: 'a run with 50 results of 2 MB, against 2 KB: time of a turn, memory, and bytes in the database',
+  needsPostgres: true,
+  onDemand: true,
+  roundsMax: 2,
+  sides: ['2 MB', '2 KB'],
+  measure: (side) => stored(side === '2 MB' ? 2 * MB : 2 * KB),
+};
+
+export const LARGE_ROWS: readonly Row[] = [LONG, WIDE, RESULTS_ROW];
