@@ -16,6 +16,7 @@ import * as sessionLabels from './0014-session-labels.js';
 import * as workerEngines from './0015-worker-engines.js';
 import * as longHistories from './0016-long-histories.js';
 import * as memoryEvidence from './0018-memory-evidence.js';
+import * as workerOffer from './0019-worker-offers.js';
 
 export interface Migration {
   readonly name: string;
@@ -41,4 +42,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0015-worker-engines', up: workerEngines.up },
   { name: '0016-long-histories', up: longHistories.up },
   { name: '0018-memory-evidence', up: memoryEvidence.up },
+  { name: '0019-worker-offers', up: workerOffer.up },
 ];

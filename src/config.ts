@@ -10,6 +10,7 @@ import {
   exportRoots,
   header,
   host,
+  labels,
   modelServer,
   ollamaServer,
   oneOf,
@@ -180,6 +181,26 @@ const TABLE = {
     '120000',
     'Milliseconds that a container engine which does not answer is waited for before runs that need it fail.',
   ),
+  workerLabels: optional(
+    'HOLDFAST_WORKER_LABELS',
+    labels,
+    'Labels of this worker as `gpu=a100,zone=b`, for [runs that require them](operate/worker-requirements.md).',
+  ),
+  workerContainers: optional(
+    'HOLDFAST_WORKER_CONTAINERS',
+    whole(0, 10_000),
+    'Runs with a container that this worker executes at once. Without one: as `HOLDFAST_CONCURRENCY`.',
+  ),
+  workerCpuCores: optional(
+    'HOLDFAST_WORKER_CPU_CORES',
+    whole(1, 100_000),
+    'Processors for runs that require some. Without one: those of the container engine.',
+  ),
+  workerMemoryMb: optional(
+    'HOLDFAST_WORKER_MEMORY_MB',
+    whole(16, 16_777_216),
+    'Megabytes of memory for runs that require some. Without one: those of the container engine.',
+  ),
   recordTo: optional(
     'HOLDFAST_RECORD_TO',
     path,
@@ -295,6 +316,10 @@ export function readSettings(env: NodeJS.ProcessEnv = process.env) {
     /** Null: that of this machine, where an agent has an environment. */
     dockerHost: read(TABLE.dockerHost),
     dockerPatienceMs: read(TABLE.dockerPatienceMs),
+    workerLabels: read(TABLE.workerLabels),
+    workerContainers: read(TABLE.workerContainers),
+    workerCpuCores: read(TABLE.workerCpuCores),
+    workerMemoryMb: read(TABLE.workerMemoryMb),
     /** Absolute; null: nothing is recorded. */
     recordTo: read(TABLE.recordTo),
     /** Absolute; null: as the configuration file says. */

@@ -335,7 +335,8 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
   workers: {
     about:
       'Lists the processes of the database, what each executes and whether it lives; with an id, ' +
-      'one of them. See [workers](operate/workers.md). It takes a role in the ' +
+      'one of them. See [workers](operate/workers.md). Below the list it names what runs in the queue ' +
+      '[require](operate/worker-requirements.md) and no worker has. It takes a role in the ' +
       '[installation](reference/tokens.md#the-installation): to stop one, `operator`.',
   },
   work: {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { labelsOf } from './containers/worker-offer.js';
 import type { FieldError } from './errors/errors.js';
 import { exportRootsOf } from './exports/bucket-place.js';
 import { isOllamaAddress, OLLAMA_ADDRESS } from './models/ollama-address.js';
@@ -83,6 +84,13 @@ export const dockerHost = {
   schema: z.string().regex(/^(unix:\/\/\/[^\s?#]+|tcp:\/\/(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?)$/),
   expected:
     'unix:///path/of/a/socket, or tcp://127.0.0.1:port (beyond this machine by a tunnel, since it is not encrypted)',
+};
+export const labels = {
+  schema: z
+    .string()
+    .refine((value) => labelsOf(value) !== null)
+    .transform((value) => labelsOf(value) ?? {}),
+  expected: 'at most 8 labels such as gpu=a100,zone=b, in small letters, digits and - . _ / inside',
 };
 export const region = {
   schema: z.string().regex(/^[a-z0-9-]{1,40}$/),

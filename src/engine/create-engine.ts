@@ -142,7 +142,7 @@ async function launch(
   { agents, limits, money, provider, secrets, attach }: Configured,
 ): Promise<Engine> {
   const { role, capacity, crashLimit, stillAfterMs, approvalTimeoutMs, exportDir, ...defaults } = withDefaults(config);
-  const { dockerPatienceMs } = defaults;
+  const { dockerPatienceMs, offer } = defaults;
   const log = workerLog(defaults.log, worker.id);
   const hostFolders = new HostFolders(config, agents.values(), secretFiles(secrets));
   let client: DBOSClient | undefined;
@@ -208,7 +208,7 @@ async function launch(
     cancel: cancellations({ stepContext, changes, running }),
     long: longWorkOf(stepContext, ending.signal),
     containers: new EngineWatch({
-      ...{ stepContext, patienceMs: dockerPatienceMs, log },
+      ...{ stepContext, patienceMs: dockerPatienceMs, log, offer },
       write: (has) => markContainers(database.knex, { id, epoch }, has),
     }),
     defersContainers: () => dispatch.defersContainers(),

@@ -1,5 +1,6 @@
 import { join, resolve } from 'node:path';
 import { ceilings } from '../core/containers/ceilings.js';
+import { type WorkerLabels, type WorkerOffer, workerLabels } from '../core/containers/worker-offer.js';
 import type { HoldfastError } from '../core/errors/errors.js';
 import type { OBJECT_STORE_KEYS } from '../core/exports/bucket-place.js';
 import type { EngineLog } from '../core/ops/log-record.js';
@@ -50,6 +51,13 @@ export interface EngineConfig extends HoldfastConfig {
   readonly dockerHost?: string | null;
   /** For so long an engine that does not answer is waited for. Default 120,000. */
   readonly dockerPatienceMs?: number;
+  /** Labels of this worker, for runs that require them. Default: none. */
+  readonly workerLabels?: WorkerLabels | null;
+  /** Runs with a container that work at once in this process. Default: as many as `concurrency`. */
+  readonly workerContainers?: number | null;
+  /** Processors and memory for the runs of this process that require some. Default: those of the container engine. */
+  readonly workerCpuCores?: number | null;
+  readonly workerMemoryMb?: number | null;
   /** A directory, to which the traffic of all known providers is recorded (docs/models/cassettes.md). Default: none. */
   readonly recordTo?: string | null;
   /** File of the key that signs checkpoints of the log; goes before that of `evidence`. */
@@ -75,10 +83,20 @@ const DEFAULT_START_WAIT_MS = 600_000;
 const DEFAULT_DOCKER_PATIENCE_MS = 120_000;
 const SEVEN_DAYS_MS = 7 * 24 * 3600 * 1000;
 
+const offerOf = (config: EngineConfig, capacity: number): WorkerOffer => ({
+  labels: workerLabels.parse(config.workerLabels ?? {}),
+  containers: config.workerContainers ?? capacity,
+  ...{ cpuCores: config.workerCpuCores ?? null, memoryMb: config.workerMemoryMb ?? null, architecture: null },
+});
+
+const capacityOf = (config: EngineConfig): number =>
+  config.role === 'api' ? 0 : (config.concurrency ?? DEFAULT_CONCURRENCY);
+
 /** What a configuration leaves out. */
 export const withDefaults = (config: EngineConfig) => ({
   role: config.role ?? 'all',
-  capacity: config.role === 'api' ? 0 : (config.concurrency ?? DEFAULT_CONCURRENCY),
+  capacity: capacityOf(config),
+  offer: offerOf(config, capacityOf(config)),
   crashLimit: config.crashLimit ?? DEFAULT_CRASH_LIMIT,
   stillAfterMs: config.stillAfterMs ?? DEFAULT_STILL_AFTER_MS,
   startWaitMs: config.startWaitMs ?? DEFAULT_START_WAIT_MS,

@@ -58,8 +58,8 @@ export const IMMEDIATE = {
 export const ANYTIME = {
   /** Counts an answer to a request. */
   countRequest: (context: EngineContext, request: AnsweredRequest): void => context.metrics.requested(request),
-  /** Of each part, within seconds. */
-  health: (context: EngineContext): Promise<Health> => health(context, context.isStopping()),
+  /** Of each part, within seconds. `caller`: whose runs are looked at, where not those of all tenants. */
+  health: (context: EngineContext, caller?: Caller): Promise<Health> => health(context, context.isStopping(), caller),
   /** Whether requests should be sent here. */
   isReady: (context: EngineContext): Promise<boolean> => isReady(context, context.isStopping()),
 };

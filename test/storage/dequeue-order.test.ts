@@ -86,7 +86,7 @@ describeEachDatabase('what is taken of a queue', (kind) => {
       database,
       {
         ...{ queue: QUEUE, executor: 'test', version: '1', application: 'holdfast', owner: 'owner', capacity: room },
-        ...{ served: [], after: '', deferContainersMs: 0, engine: '', engineAwayMs: 0, ...changes },
+        ...{ served: [], after: '', deferContainersMs: 0, engine: '', engineAwayMs: 0, offer: '{}', ...changes },
       },
       limits,
     );

@@ -22,7 +22,7 @@ describeEachDatabase('taking out of the queue', (kind) => {
 
   const wanted = (room: number, changes: Partial<Dequeue> = {}): Dequeue => ({
     ...{ queue: QUEUE, executor: 'test', version: '1', application: 'holdfast', owner: 'owner', capacity: room },
-    ...{ served: [], after: '', deferContainersMs: 0, engine: '', engineAwayMs: 0 },
+    ...{ served: [], after: '', deferContainersMs: 0, engine: '', engineAwayMs: 0, offer: '{}' },
     ...changes,
   });
   /** Empties the queue and fills it again, the oldest first. */

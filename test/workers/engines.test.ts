@@ -29,11 +29,11 @@ function suite(): void {
     await removeLeft(PODMAN_HOST, runIds);
   });
 
-  const start = async (id: string, host: string) => {
+  const start = async (id: string, host: string, more: Record<string, string> = {}) => {
     const worker = new WorkerProcess(
       {
         ...{ DATABASE_URL: database.options.databaseUrl ?? '', HOLDFAST_DATA_DIR: `${database.options.dataDir}/${id}` },
-        ...{ WORKER_ID: id, ENGINE: host, CONCURRENCY: '2' },
+        ...{ WORKER_ID: id, ENGINE: host, CONCURRENCY: '2', ...more },
       },
       ['dist/programs/test/workers/engine-worker.js'],
     );
@@ -41,8 +41,8 @@ function suite(): void {
     await worker.says('ready');
     return worker;
   };
-  const startBoth = async () => {
-    const [one] = await Promise.all([start('one', DOCKER_HOST), start('two', PODMAN_HOST)]);
+  const startBoth = async (onOne: Record<string, string> = {}, onTwo: Record<string, string> = {}) => {
+    const [one] = await Promise.all([start('one', DOCKER_HOST, onOne), start('two', PODMAN_HOST, onTwo)]);
     const engines = async () => (await engine.listWorkers({ limit: 10 })).items.flatMap(({ engine }) => engine ?? []);
     await expect.poll(async () => new Set(await engines()).size).toBe(2);
     return one;
@@ -121,6 +121,45 @@ function suite(): void {
       expect(await restOf(engine, id)).toMatchObject({ status: 'completed' });
       expect(await outputOf(id, 'long')).toBe('run\n');
     }
+  });
+
+  it('a burst is shared by workers, also when its runs come one by one', async () => {
+    await startBoth({ CONCURRENCY: '8' }, { CONCURRENCY: '4' });
+    await startRuns('lasting', 6);
+    for (const id of runIds) expect(await restOf(engine, id)).toMatchObject({ status: 'completed' });
+    const { items: workers } = await engine.listWorkers({ limit: 10 });
+    const places = [...(await enginesOfRuns()).values()];
+    const on = (id: string) => places.filter((place) => place === workers.find((one) => one.id === id)?.engine).length;
+    // On a busy machine a run may be taken after its five seconds, by any of them.
+    for (const id of ['one', 'two']) expect(on(id)).toBeGreaterThanOrEqual(2);
+  });
+
+  it('runs that require a label wait when the last worker with it dies, say so, and go on at the next', async () => {
+    const one = await startBoth({ LABELS: 'gpu=a100,zone=b' });
+    await startRuns('labelled', 1);
+    const [begun = ''] = runIds;
+    await expect.poll(async () => (await enginesOfRuns()).size).toBe(1);
+    one.kill('SIGKILL');
+    await one.ended;
+    await startRuns('labelled', 1);
+    const [, next = ''] = runIds;
+    await startRuns('short', 1);
+    const waitsFor = async (id: string) => (await engine.getRun(id, ADMIN)).waitsFor?.code;
+    await expect.poll(() => waitsFor(next)).toBe('requirements');
+    await expect.poll(() => waitsFor(begun)).toBe('container_engine');
+    expect((await engine.health()).checks['requirements']?.detail).toContain('the label gpu=a100');
+    expect(await restOf(engine, runIds[2] ?? '')).toMatchObject({ status: 'completed' });
+    expect(await waitsFor(next)).toBe('requirements');
+
+    await start('one', DOCKER_HOST, { LABELS: 'gpu=a100' });
+    for (const id of [begun, next]) {
+      expect(await restOf(engine, id)).toMatchObject({ status: 'completed' });
+      expect(await outputOf(id, 'long')).toBe('run\n');
+      expect(await engine.verifyRun(id, ADMIN)).toMatchObject({ ok: true, complete: true });
+    }
+    expect((await engine.health()).checks['requirements']).toBeUndefined();
+    const enginesUsed = await enginesOfRuns();
+    expect(enginesUsed.get(next)).toBe(enginesUsed.get(begun));
   });
 }
 

@@ -1,4 +1,5 @@
 import type {
+  EngineMachine,
   Environment,
   EnvironmentEngine,
   EnvironmentIdentity,
@@ -20,7 +21,7 @@ import { listEnvironments, removeEnvironment } from '../lifecycle/remove-environ
 import { endContainer, stopContainer } from '../lifecycle/stop-container.js';
 import { engineId } from './engine-answers.js';
 import { EngineConnection } from './engine-connection.js';
-import { lookAtEngine } from './look-at-engine.js';
+import { lookAtEngine, machineOfEngine } from './look-at-engine.js';
 
 /** Until then, one that does not answer is not asked again whether it does. */
 const LOOK_WITHIN_MS = 10_000;
@@ -68,6 +69,10 @@ export class DockerEngine implements EnvironmentEngine {
   async id(signal: AbortSignal): Promise<string> {
     this.#id ??= await engineId(this.#engine, signal);
     return this.#id;
+  }
+
+  machine(signal: AbortSignal): Promise<EngineMachine> {
+    return machineOfEngine(this.#engine, signal);
   }
 
   async open(identity: EnvironmentIdentity, options: OpenOptions): Promise<Environment> {

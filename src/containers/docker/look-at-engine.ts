@@ -1,3 +1,5 @@
+import type { EngineMachine } from '../../core/containers/environment.js';
+import { architectureOf } from '../../core/containers/worker-offer.js';
 import { EngineConnection } from './engine-connection.js';
 import { hasImage } from './inspect.js';
 
@@ -14,4 +16,17 @@ export async function lookAtEngine(host: string, images: readonly string[], sign
   const missing: string[] = [];
   for (const image of images) if (!(await hasImage(engine, image, signal))) missing.push(image);
   return { version, missing };
+}
+
+const MEGABYTE = 1024 * 1024;
+
+/** What the machine of an engine has. Throws `engine_unreachable`. */
+export async function machineOfEngine(engine: EngineConnection, signal: AbortSignal): Promise<EngineMachine> {
+  const info: { readonly NCPU: number; readonly MemTotal: number; readonly Architecture: string } = await engine.ask(
+    'asking for its machine',
+    signal,
+    (docker) => docker.info(),
+  );
+  const { NCPU: cpuCores, MemTotal: bytes, Architecture: machine } = info;
+  return { cpuCores, memoryMb: Math.floor(bytes / MEGABYTE), architecture: architectureOf(machine) };
 }

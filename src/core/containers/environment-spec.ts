@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { digestOf, plainText } from '../json.js';
 import { EGRESS_RULE } from './egress.js';
+import { runRequirements } from './worker-offer.js';
 import { fileChanges } from './workspace-changes.js';
 
 /** Where secrets are: in memory, as files of their names. */
@@ -139,6 +140,8 @@ export const environmentSpec = z
     snapshots: snapshots.nullable().default(null),
     /** Has the log say for each call which files of the workspace changed; absent: it does not. */
     fileChanges: fileChanges.exactOptional(),
+    /** What a worker must have to take the run; absent: a container engine is enough. */
+    requires: runRequirements.exactOptional(),
     /** Whether it starts although the engine cannot enforce something of the above. */
     bestEffort: z.boolean().default(false),
   })

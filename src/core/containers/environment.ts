@@ -159,11 +159,20 @@ export interface OpenOptions {
   readonly signal: AbortSignal;
 }
 
+export interface EngineMachine {
+  readonly cpuCores: number;
+  readonly memoryMb: number;
+  /** As images name it: `amd64`. */
+  readonly architecture: string;
+}
+
 export interface EnvironmentEngine {
   /** Whether it answers; one that is away is not waited for. All who ask at once ask once. */
   look(): Promise<void>;
   /** Containers are on one engine: this is its name. */
   id(signal: AbortSignal): Promise<string>;
+  /** What its machine has, in all. */
+  machine(signal: AbortSignal): Promise<EngineMachine>;
   /**
    * Makes sure that the container runs: makes it, starts it, finds it again. `begun`: it was started before, so that one that is
    * not there any more is lost (`environment_lost`) and never made again in silence. `starting` is called before its first start.

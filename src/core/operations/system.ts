@@ -45,7 +45,7 @@ export const SYSTEM_OPERATIONS = {
     access: 'shared',
     response: health,
     errors: [],
-    args: () => [],
+    args: (_input, { caller }) => [caller],
   }),
   getStats: operation({
     calls: 'stats',

@@ -13,12 +13,22 @@ export const queuePriority = (band: Band, priority: number): number => BANDS.ind
 /** Stands between tenant and agent in the key of a queued segment. */
 export const KEY_SEPARATOR = '\u001f';
 
-/** The fifth part of the key of a run that needs a container. The sixth is the engine that its container is on, if there is one. */
+/**
+ * The fifth part of the key of a run that needs a container. The sixth is the engine that its container is on, if there is one; the
+ * seventh, if it is there, what a worker must have to take the run.
+ */
 export const NEEDS_CONTAINER = 'container';
 
 /** Under which segments share their limits, and are found in the queue. Image and model are in it where they are limited. */
-export const queueKey = (tenant: string, agent: string, needsContainer = false, engine?: string): string => {
-  const container = engine === undefined ? [NEEDS_CONTAINER] : [NEEDS_CONTAINER, engine];
+export const queueKey = (
+  tenant: string,
+  agent: string,
+  needsContainer = false,
+  engine?: string,
+  requires = '',
+): string => {
+  const known = requires === '' ? (engine === undefined ? [] : [engine]) : [engine ?? '', requires];
+  const container = [NEEDS_CONTAINER, ...known];
   return [tenant, agent, ...(needsContainer ? ['', '', ...container] : [])].join(KEY_SEPARATOR);
 };
 

@@ -1,8 +1,18 @@
 import { z } from 'zod';
+import { type RunRequirements, requirementsSentence } from '../containers/worker-offer.js';
 import { runView } from '../runs/run.js';
 
 /** The reasons for which a run is in the queue, in the order in which they are looked for. */
-const QUEUE_WAITS = ['worker', 'version', 'container_engine', 'limit', 'rate', 'capacity', 'turn'] as const;
+const QUEUE_WAITS = [
+  'worker',
+  'version',
+  'container_engine',
+  'requirements',
+  'limit',
+  'rate',
+  'capacity',
+  'turn',
+] as const;
 
 export const queueWait = z
   .object({
@@ -11,7 +21,7 @@ export const queueWait = z
       .describe(
         '`worker`: no worker executes runs. `version`: none is of the version that can execute this one. ' +
           '`container_engine`: it needs a container, and the engine of no worker answers, or none has the engine that ' +
-          'its container is on. `limit`, `rate`: ' +
+          'its container is on. `requirements`: no worker with an engine has what the run requires. `limit`, `rate`: ' +
           'a limit of its agent, tenant, image or model. `capacity`: workers have no room. `turn`: a worker takes it next.',
       ),
     detail: z.string(),
@@ -51,6 +61,10 @@ export interface QueueFacts {
   readonly ofVersion: number;
   /** Of those of the version: with an engine that answers, and that has its container, if there is one. */
   readonly withEngine: number;
+  /** What the run requires of a worker; null: nothing. */
+  readonly requires: RunRequirements | null;
+  /** Of those with an engine: that have what the run requires, in all. */
+  readonly withRequired: number;
   /** Of those that can take the run: with room. */
   readonly withCapacity: number;
   readonly limits: readonly LimitInForce[];
@@ -68,6 +82,11 @@ export function queueWaitOf(facts: QueueFacts): QueueWait {
         facts.engine === null
           ? 'The run needs a container, and no worker has a container engine that answers.'
           : `The container of the run is on the engine ${facts.engine}, and no worker has this engine and an answer of it.`,
+    };
+  if (facts.requires !== null && facts.withRequired === 0)
+    return {
+      code: 'requirements',
+      detail: `The run requires ${requirementsSentence(facts.requires)}, and no worker with a container engine has that.`,
     };
   for (const limit of facts.limits) {
     const { concurrency, busy, rateRuns, ratePerMs, begun } = limit;

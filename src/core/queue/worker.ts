@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { workerOffer } from '../containers/worker-offer.js';
 
 /** What a process does: `all` serves and executes, `api` serves alone, `worker` executes alone. */
 export const WORKER_ROLES = ['all', 'api', 'worker'] as const;
@@ -46,6 +47,11 @@ export const workerView = z
       .nullable()
       .describe(
         'The id of its container engine; null: it has none, or has not reached it yet. Runs with a container stay on its engine.',
+      ),
+    offer: workerOffer
+      .nullable()
+      .describe(
+        'What it has for containers: labels, runs at once, processors, megabytes of memory and architecture; null: its build does not say.',
       ),
     aloneRunId: z.string().nullable().describe('The run that has the worker to itself, because workers died with it.'),
     startedAt: z.iso.datetime(),

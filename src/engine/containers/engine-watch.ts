@@ -1,4 +1,5 @@
 import type { StepContext } from '../../../steps/context.js';
+import type { WorkerOffer } from '../../core/containers/worker-offer.js';
 import type { EngineLog } from '../../core/ops/log-record.js';
 import type { Dequeue } from '../../storage/dbos/dequeue.js';
 import type { WorkerEngine } from '../../storage/queue/workers.js';
@@ -8,6 +9,8 @@ const LEAVE_ALL = -1;
 const IDENTIFIED_WITHIN_MS = 5000;
 
 interface Watched {
+  /** What the configuration says that this worker has. */
+  readonly offer: WorkerOffer;
   readonly stepContext: StepContext;
   readonly patienceMs: number;
   readonly log: EngineLog;
@@ -24,10 +27,12 @@ export class EngineWatch {
   #awaySince: number | null = null;
   #marked: WorkerEngine | null = null;
   #engine: string | undefined;
+  #offer: WorkerOffer;
   #current: Promise<void> | null = null;
 
   constructor(watched: Watched) {
     this.#watched = watched;
+    this.#offer = watched.offer;
   }
 
   #deferMs(): number {
@@ -38,17 +43,19 @@ export class EngineWatch {
   }
 
   /** Which runs that need a container this worker leaves to others now. */
-  readonly wanted = (): Pick<Dequeue, 'deferContainersMs' | 'engine' | 'engineAwayMs'> => ({
+  readonly wanted = (): Pick<Dequeue, 'deferContainersMs' | 'engine' | 'engineAwayMs' | 'offer'> => ({
     deferContainersMs: this.#deferMs(),
     engine: this.#engine ?? '',
     engineAwayMs: this.#watched.patienceMs,
+    offer: JSON.stringify(this.#offer),
   });
 
-  /** Writes into the row of the worker whether it has an engine that answers, and who that is. */
+  /** Writes into the row of the worker whether it has an engine that answers, who that is, and what it offers. */
   async mark(): Promise<void> {
     const containers = this.#watched.stepContext.environments !== null && this.#awaySince === null;
-    const now = { containers, ...(this.#engine !== undefined && { engine: this.#engine }) };
-    if (containers === this.#marked?.containers && this.#engine === this.#marked.engine) return;
+    const now = { containers, offer: this.#offer, ...(this.#engine !== undefined && { engine: this.#engine }) };
+    const { containers: had, engine, offer } = this.#marked ?? {};
+    if (containers === had && this.#engine === engine && this.#offer === offer) return;
     await this.#watched.write(now);
     this.#marked = now;
   }
@@ -76,7 +83,16 @@ export class EngineWatch {
     await this.mark();
     if (wasAway && why === null) queue.wake();
     if (this.#engine !== undefined || why !== null) return;
-    this.#engine = await environments.id(AbortSignal.timeout(IDENTIFIED_WITHIN_MS));
+    const within = AbortSignal.timeout(IDENTIFIED_WITHIN_MS);
+    const { cpuCores, memoryMb, architecture } = await environments.machine(within);
+    const { offer } = this.#watched;
+    this.#offer = {
+      ...offer,
+      cpuCores: offer.cpuCores ?? cpuCores,
+      memoryMb: offer.memoryMb ?? memoryMb,
+      architecture,
+    };
+    this.#engine = await environments.id(within);
     await this.mark();
     queue.wake();
   }

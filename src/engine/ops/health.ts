@@ -1,7 +1,11 @@
+import { type Caller, mayOperate } from '../../core/caller.js';
+import { requirementsSentence } from '../../core/containers/worker-offer.js';
 import type { Check, Health } from '../../core/ops/health.js';
 import { within } from '../../storage/database/timing.js';
+import { unmetRequirements } from '../../storage/queue/unmet-requirements.js';
 import { workSetAside } from '../../storage/queue/work-notes.js';
 import type { EngineContext } from '../engine-context.js';
+import { SEGMENT_QUEUE } from '../queue/segment-queue.js';
 
 const WITHIN_MS = 2000;
 const ASIDE_COUNTED = 100;
@@ -16,16 +20,22 @@ async function databaseOf({ stepContext: { knex }, writes }: EngineContext): Pro
 export const isReady = async (context: EngineContext, isStopping: boolean): Promise<boolean> =>
   !isStopping && (await databaseOf(context)).status === 'pass';
 
-export async function health(context: EngineContext, isStopping: boolean): Promise<Health> {
+/** `caller`: whose runs are looked at; absent: those of all tenants. */
+export async function health(context: EngineContext, isStopping: boolean, caller?: Caller): Promise<Health> {
   const { environments } = context.stepContext;
-  const [database, work, containers] = await Promise.all([
+  const [database, work, requirements, containers] = await Promise.all([
     databaseOf(context),
     workOf(context),
+    requirementsOf(context, caller),
     // Runs that need no container go on without it, and the others wait.
     environments === null ? leftOf(context) : checked('warn', () => environments.look()),
   ]);
   const engine: Check = isStopping ? { status: 'fail', detail: 'stopping' } : PASS;
-  const checks = { database, engine, loop: context.loop.check(), work, ...(containers === null ? {} : { containers }) };
+  const further = {
+    ...(requirements === null ? {} : { requirements }),
+    ...(containers === null ? {} : { containers }),
+  };
+  const checks = { database, engine, loop: context.loop.check(), work, ...further };
   return { status: worstOf(Object.values(checks)), version: context.build, database: context.database.kind, checks };
 }
 
@@ -38,6 +48,21 @@ const leftOf = ({ defersContainers: leavesContainers }: EngineContext): Check | 
           'runs that need a container wait: this worker has no container engine and leaves them to those that have one',
       }
     : null;
+
+/** What runs in the queue require and no worker has; null: each has a worker that can take it. */
+async function requirementsOf({ stepContext: { knex } }: EngineContext, caller?: Caller): Promise<Check | null> {
+  let found: Check | null = null;
+  const tenant = caller === undefined || mayOperate(caller, 'viewer') ? null : caller.tenant;
+  const looked = unmetRequirements(knex, { queue: SEGMENT_QUEUE, tenant }).then(
+    (unmet) => {
+      const wanted = unmet.map(requirementsSentence).join('; ');
+      if (unmet.length > 0) found = { status: 'warn', detail: `runs wait for a worker with ${wanted}` };
+    },
+    () => undefined,
+  );
+  await within(WITHIN_MS, looked);
+  return found;
+}
 
 /** What it is only those are told whose it is. */
 async function workOf({ stepContext: { knex, crashLimit } }: EngineContext): Promise<Check> {

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { requirementsText } from '../../core/containers/worker-offer.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { fieldErrorsOf } from '../../core/field-errors.js';
 import {
@@ -51,7 +52,11 @@ export function limitedIn(
   const names = (kind: 'image' | 'model') => limits.flatMap((row) => (row.kind === kind ? [row.name] : []));
   const own = [...agents].map(({ name, environment, view }) => [
     name,
-    { image: environment?.spec.image ?? null, model: view.model },
+    {
+      image: environment?.spec.image ?? null,
+      model: view.model,
+      requires: requirementsText(environment?.spec.requires),
+    },
   ]);
   return { images: names('image'), models: names('model'), agents: Object.fromEntries(own) };
 }

@@ -13,7 +13,7 @@ import {
 } from '../../storage/dbos/limited-names.js';
 import { copySegment, type KeyedSegment, removeSegment, withdrawSegments } from '../../storage/dbos/queued-segments.js';
 import { workflowIdOf } from '../../storage/dbos/workflow-id.js';
-import { enginesOfRuns } from '../../storage/queue/run-engines.js';
+import { placesOfRuns } from '../../storage/queue/run-engines.js';
 
 /** The keys of runs where no image and no model is limited. */
 async function plainKeys(
@@ -22,9 +22,13 @@ async function plainKeys(
   limited: LimitedNames,
 ): Promise<ReadonlyMap<string, string>> {
   const contained = new Set(segments.filter(({ run }) => needsContainer(run, limited)).map(({ run }) => run.id));
-  const engines = await enginesOfRuns(trx, [...contained]);
+  const places = await placesOfRuns(trx, [...contained]);
   return new Map(
-    segments.map(({ run: { id, tenant, agent } }) => [id, queueKey(tenant, agent, contained.has(id), engines.get(id))]),
+    segments.map(({ run: { id, tenant, agent, task_id: task } }) => {
+      const { engine, requires } = places.get(id) ?? { engine: null, requires: '' };
+      const required = task === null ? limited.agents[agent]?.requires : requires;
+      return [id, queueKey(tenant, agent, contained.has(id), engine ?? undefined, required)];
+    }),
   );
 }
 

@@ -2,6 +2,7 @@ import type { Pool, PoolClient, QueryConfig, QueryResult } from 'pg';
 import { BAND_WIDTH, KEY_SEPARATOR, NEEDS_CONTAINER } from '../../core/queue/dispatch.js';
 import { NOW_MS } from '../database/columns.js';
 import type { Database } from '../database/database.js';
+import { HAS_PLACE, ranked, sharesSql } from './dequeue-offer.js';
 import { runIdSql } from './workflow-id.js';
 
 /** So many pairs of tenant and agent with something queued are looked at at once; where there are more, those after the last look. */
@@ -30,6 +31,8 @@ export interface Dequeue {
   readonly engine: string;
   /** Runs whose container is on another engine are left to its workers, while one of those was heard of in so many milliseconds. */
   readonly engineAwayMs: number;
+  /** What this worker has for containers, as JSON. */
+  readonly offer: string;
 }
 
 /** `none`: nothing is taken where there are limits. `kept`: they are, by one who takes alone. */
@@ -89,7 +92,7 @@ interface Limiting {
   readonly nextInMs: string;
 }
 
-const OF_KEY = 'o.tenant, o.agent, o.image, o.model, o.turn, o.busy';
+const OF_KEY = 'o.tenant, o.agent, o.image, o.model, o.turn, o.busy, o.contained, o.bound, o.requires, o.cpu, o.memory';
 const BUSY = 'select tenant, sum(n)::int as busy from work group by 1';
 
 const WITHOUT_LIMITS: Limiting = {
@@ -97,7 +100,7 @@ const WITHOUT_LIMITS: Limiting = {
   open: `open as (select g.*, coalesce(b.busy, 0) as busy from groups g left join (${BUSY}) b using (tenant))`,
   ofKey: OF_KEY,
   heads: (most) => headsOf(most, 'true', '$6::int'),
-  chosen: (rows) => `select * from (${rows}) p where place <= $6`,
+  chosen: (rows) => `select * from (${ranked(rows)}) r where ${HAS_PLACE} order by place limit $6`,
   after: '',
   nextInMs: 'null::float8',
 };
@@ -143,7 +146,7 @@ open as (
            row_number() over (partition by model order by place) as of_model,
            count(*) filter (where ${BEGINS}) over (partition by tenant order by place) as begin_of_tenant,
            count(*) filter (where ${BEGINS}) over (partition by agent order by place) as begin_of_agent
-      from (${rows}) p) c
+      from (select * from (${ranked(rows)}) r where ${HAS_PLACE}) p) c
    where of_tenant <= tenant_free and of_agent <= agent_free
      and (image_free is null or of_image <= image_free) and (model_free is null or of_model <= model_free)
      and (not begins or begin_of_tenant <= tenant_starts and begin_of_agent <= agent_starts)
@@ -164,7 +167,7 @@ open as (
 const AHEAD = 8;
 
 const partsOf = (key: string): string =>
-  ['tenant', 'agent', 'image', 'model', 'needs', 'engine']
+  ['tenant', 'agent', 'image', 'model', 'needs', 'engine', 'requires']
     .map((name, place) => `split_part(${key}, '${KEY_SEPARATOR}', ${place + 1}) as ${name}`)
     .join(', ');
 
@@ -197,16 +200,11 @@ parted as (select *, ${partsOf('key')} from firsts),
 others as (
   select distinct engine from holdfast.workers
    where engine <> $10 and heartbeat_at > clock_timestamp() - $11::int * interval '1 ms'),
-groups as (
-  select g.*, coalesce(t.turn, 0) as turn
-    from parted g
-    left join unnest($7::text[]) with ordinality t(tenant, turn) using (tenant)
-   where g.needs <> '${NEEDS_CONTAINER}'
-      or not (select leaves from elsewhere) and not exists (select from others where others.engine = g.engine)),
 work as (
-  select ${partsOf('s.queue_partition_key')}, count(*)::int as n
+  select ${partsOf('s.queue_partition_key')}, s.executor_id as executor, count(*)::int as n
     from dbos.workflow_status s
-   where s.queue_name = $1 and s.status = 'PENDING' and s.queue_partition_key is not null group by 1, 2, 3, 4, 5, 6),
+   where s.queue_name = $1 and s.status = 'PENDING' and s.queue_partition_key is not null group by 1, 2, 3, 4, 5, 6, 7, 8),
+${sharesSql((most) => firstOf('s.workflow_uuid', 's.queue_partition_key = g.key', most))}
 ${limiting.open},
 ahead as (${limiting.chosen(`select * from (${placed('open')}) p where place <= ${AHEAD * most}`)}),
 heads as (select ${limiting.ofKey}, h.* from ahead o cross join lateral (${limiting.heads(most)}) h),
@@ -248,14 +246,14 @@ function statementFor(statements: readonly Statement[], capacity: number): State
 }
 
 /** The types of its values, as `prepare` wants them. */
-const VALUE_TYPES = 'text, text, text, text, text, int, text[], text, int, text, int';
+const VALUE_TYPES = 'text, text, text, text, text, int, text[], text, int, text, int, text';
 
 export function dequeueStatement(
   wanted: Dequeue,
   limits: Limits,
 ): Required<Pick<QueryConfig, 'name' | 'text'>> & { readonly values: (string | number | string[])[] } {
   const { queue, executor, version, application, owner, capacity, served, after } = wanted;
-  const containers = [wanted.deferContainersMs, wanted.engine, wanted.engineAwayMs];
+  const containers = [wanted.deferContainersMs, wanted.engine, wanted.engineAwayMs, wanted.offer];
   const values = [queue, executor, version, application, owner, capacity, [...served], after, ...containers];
   return { ...statementFor(limits === 'none' ? FREELY : LIMITED, capacity), values };
 }

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import { KEY_SEPARATOR, NEEDS_CONTAINER } from '../../core/queue/dispatch.js';
-import { engineOfRunSql } from '../queue/run-engines.js';
+import { engineOfRunSql, requirementsSql } from '../queue/run-engines.js';
 import { runIdSql } from './workflow-id.js';
 
 /**
@@ -10,22 +10,32 @@ import { runIdSql } from './workflow-id.js';
 export interface LimitedNames {
   readonly images: readonly string[];
   readonly models: readonly string[];
-  readonly agents: { readonly [name: string]: { readonly image: string | null; readonly model: string | null } };
+  readonly agents: {
+    readonly [name: string]: {
+      readonly image: string | null;
+      readonly model: string | null;
+      /** What its environment requires of a worker, as text. */
+      readonly requires?: string;
+    };
+  };
 }
 
 export const namesAnything = ({ images, models }: LimitedNames): boolean => images.length + models.length > 0;
 
 /**
- * Keys of runs: tenant and agent, image and model where one of them is limited, whether a container is needed, and the engine that it is
- * on. Those of a task are the task's.
+ * Keys of runs: tenant and agent, image and model where one of them is limited, whether a container is needed, the engine that it is
+ * on, and what a worker must have. Those of a task are the task's.
  */
 const keysOf = (which: string): string => `
   select id, tenant || :separator || agent ||
          case when image = '' and model = '' and not contained then '' else :separator || image || :separator || model end ||
-         case when contained then :separator || :needsContainer || coalesce(:separator || engine, '') else '' end as key
+         case when not contained then '' when requires = '' then :separator || :needsContainer || coalesce(:separator || engine, '')
+              else :separator || :needsContainer || :separator || coalesce(engine, '') || :separator || requires end as key
     from (select r.id, r.tenant, r.agent, coalesce(i.name, '') as image, coalesce(m.name, '') as model,
                  r.task_id is not null or cast(:agents as json) -> r.agent ->> 'image' is not null as contained,
-                 ${engineOfRunSql('r.id')} as engine
+                 ${engineOfRunSql('r.id')} as engine,
+                 case when r.task_id is not null then ${requirementsSql('d.definition')}
+                      else coalesce(cast(:agents as json) -> r.agent ->> 'requires', '') end as requires
             from holdfast.runs r
             left join holdfast.tasks t on t.id = r.task_id
             left join holdfast.task_definitions d on d.tenant = t.tenant and d.hash = t.definition_hash

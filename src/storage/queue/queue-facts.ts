@@ -1,6 +1,7 @@
 import type { Knex } from 'knex';
 import { BAND_WIDTH, KEY_SEPARATOR, NEEDS_CONTAINER } from '../../core/queue/dispatch.js';
 import type { QueueFacts } from '../../core/queue/queue-wait.js';
+import { fitsSql, numberSql, requiredSql } from './offer-sql.js';
 import { OLD } from './workers.js';
 
 const part = (key: string, place: number): string => `split_part(${key}, '${KEY_SEPARATOR}', ${place})`;
@@ -23,16 +24,26 @@ export async function queueFacts(
        select ${part('s.queue_partition_key', 1)} as tenant, ${part('s.queue_partition_key', 2)} as agent,
               ${part('s.queue_partition_key', 3)} as image, ${part('s.queue_partition_key', 4)} as model,
               ${part('s.queue_partition_key', 5)} = '${NEEDS_CONTAINER}' as contained,
-              ${part('s.queue_partition_key', 6)} as engine, s.priority >= ${BAND_WIDTH} as begins,
+              ${part('s.queue_partition_key', 6)} as engine, ${requiredSql(part('s.queue_partition_key', 7))} as required, s.priority >= ${BAND_WIDTH} as begins,
               coalesce(s.application_version, (select version_name from dbos.application_versions
                 where application_name = s.application_name or application_name is null or s.application_name is null
                 order by version_timestamp desc limit 1)) as version
          from dbos.workflow_status s
         where s.workflow_uuid = :workflowId and s.queue_name = :queue and s.status = 'ENQUEUED'
           and s.queue_partition_key is not null),
+     used as (
+       select u.executor_id as id, count(*)::int as containers, sum(${numberSql('u.required', 'cpuCores')}) as cpu,
+              sum(${numberSql('u.required', 'memoryMb')}) as memory
+         from (select executor_id, ${requiredSql(part('queue_partition_key', 7))} as required from dbos.workflow_status
+                where queue_name = :queue and status = 'PENDING' and ${part('queue_partition_key', 5)} = '${NEEDS_CONTAINER}') u
+        group by 1),
      live as (
-       select w.containers and q.engine in ('', w.engine) as containers, w.running < w.capacity as has_capacity, q.version is null or w.recording_version::text = q.version as ours
-         from holdfast.workers w cross join q
+       select w.containers and q.engine in ('', w.engine) as containers,
+              q.engine = w.engine or ${fitsSql('w.offer::jsonb', 'q.required', { cpuCores: '0', memoryMb: '0' })} as has_required,
+              w.running < w.capacity and (not q.contained or coalesce(u.containers, 0) < coalesce((w.offer::jsonb ->> 'containers')::int, w.capacity)
+                and ${fitsSql('w.offer::jsonb', 'q.required', { cpuCores: 'coalesce(u.cpu, 0)', memoryMb: 'coalesce(u.memory, 0)' })}
+                ) as has_capacity, q.version is null or w.recording_version::text = q.version as ours
+         from holdfast.workers w cross join q left join used u on u.id = w.id
         where w.role <> 'api' and w.stopped_at is null and w.stop_asked is null and w.leaving_at is null
           and w.heartbeat_at > now() - ${OLD}),
      l as (
@@ -51,6 +62,7 @@ export async function queueFacts(
             (select count(*)::int from live) as workers,
             (select count(*)::int from live where ours) as "ofVersion",
             (select count(*)::int from live where ours and containers) as "withEngine",
+            q.required as requires, (select count(*)::int from live where ours and containers and has_required) as "withRequired",
             (select count(*)::int from live where ours and has_capacity and (containers or not q.contained)) as "withCapacity",
             coalesce((select json_agg(json_build_object('kind', kind, 'name', name, 'concurrency', concurrency, 'busy', busy,
               'rateRuns', rate_runs, 'ratePerMs', rate_per_ms, 'begun', begun) order by kind) from counted), '[]') as limits

@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import { type WorkerOffer, workerOffer } from '../../core/containers/worker-offer.js';
 import { HEARTBEAT_OLD_MS, type StopMode, type WorkerRole, type WorkerView } from '../../core/queue/worker.js';
 import type { OwnConnection } from '../database/database.js';
 import { appendSystemEvent } from '../ops/system-events.js';
@@ -38,7 +39,7 @@ export async function registerWorker(
   await markDead(trx, id);
   const worker = { ...rest, recording_version: recordingVersion, told_status: 'working' };
   const fresh = { started_at: trx.fn.now(), heartbeat_at: trx.fn.now(), stopped_at: null };
-  const idle = { running: 0, alone_run_id: null, stop_asked: null, leaving_at: null };
+  const idle = { running: 0, alone_run_id: null, offer: null, stop_asked: null, leaving_at: null };
   const [row]: { epoch: number }[] = await trx('holdfast.workers')
     .insert({ id, epoch: 1, ...worker })
     .onConflict('id')
@@ -57,17 +58,18 @@ export interface WorkerEngine {
   readonly containers: boolean;
   /** Who its engine is; absent: it has not been asked yet. */
   readonly engine?: string;
+  readonly offer: WorkerOffer;
 }
 
-/** Says whether a worker has a container engine, and which one. */
+/** Says whether a worker has a container engine, which one, and what it has for containers. */
 export async function markContainers(
   db: Knex,
   { id, epoch }: { readonly id: string; readonly epoch: number },
-  engine: WorkerEngine,
+  { offer, ...engine }: WorkerEngine,
 ): Promise<void> {
   await db('holdfast.workers')
     .where({ id, epoch })
-    .update({ ...engine });
+    .update({ ...engine, offer: JSON.stringify(offer) });
 }
 
 /** Says that a worker lives; answers what it was asked to do. Null: a newer process has the worker id. */
@@ -147,6 +149,7 @@ interface WorkerRow {
   running: number;
   containers: boolean;
   engine: string | null;
+  offer: string | null;
   alone_run_id: string | null;
   stop_asked: StopMode | null;
   started_at: Date;
@@ -158,7 +161,8 @@ interface WorkerRow {
 const workers = (db: Knex) => db('holdfast.workers').select('*', db.raw(`heartbeat_at < now() - ${OLD} as silent`));
 
 const ORDER = [{ column: 'id', order: 'asc' as const }];
-const BYTES = 'octet_length(id) + octet_length(build) + coalesce(octet_length(alone_run_id), 0)';
+const BYTES =
+  'octet_length(id) + octet_length(build) + coalesce(octet_length(alone_run_id), 0) + coalesce(octet_length(offer), 0)';
 
 /** By id; `after`: only those whose id comes after it. */
 export async function listWorkerRows(
@@ -208,6 +212,7 @@ const workerViewOf = (row: WorkerRow): WorkerView => ({
   running: row.running,
   containers: row.containers,
   engine: row.engine,
+  offer: row.offer === null ? null : workerOffer.parse(JSON.parse(row.offer)),
   aloneRunId: row.alone_run_id,
   startedAt: row.started_at.toISOString(),
   heartbeatAt: row.heartbeat_at.toISOString(),

@@ -55,7 +55,7 @@ export const SCHEDULE: Row = {
           database,
           {
             ...{ ...wanted, application: 'holdfast', owner: 'bench', capacity: ROOM, after: '' },
-            ...{ deferContainersMs: 0, engine: '', engineAwayMs: 0 },
+            ...{ deferContainersMs: 0, engine: '', engineAwayMs: 0, offer: '{}' },
           },
           limits,
         );

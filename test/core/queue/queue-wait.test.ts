@@ -3,8 +3,9 @@ import { type LimitInForce, type QueueFacts, queueWaitOf } from '../../../src/co
 
 const READY: QueueFacts = {
   ...{ needsContainer: false, engine: null, begins: true, limits: [] },
-  ...{ workers: 2, ofVersion: 2, withEngine: 0, withCapacity: 1 },
+  ...{ workers: 2, ofVersion: 2, withEngine: 0, withCapacity: 1, requires: null, withRequired: 0 },
 };
+const REQUIRING = { needsContainer: true, withEngine: 2, withRequired: 1, requires: { cpuCores: 4 }, withCapacity: 0 };
 const LIMIT: LimitInForce = {
   ...{ kind: 'agent', name: 'payer', concurrency: 3, busy: 2 },
   ...{ rateRuns: 5, ratePerMs: 1000, begun: 4 },
@@ -17,6 +18,12 @@ it.each<readonly [string, Partial<QueueFacts>, string]>([
   ['no engine answers', { needsContainer: true }, 'container_engine'],
   ['no worker has the engine of its container', { needsContainer: true, engine: 'one' }, 'container_engine'],
   ['the workers with an engine have no room', { needsContainer: true, withEngine: 1, withCapacity: 0 }, 'capacity'],
+  [
+    'no worker has what it requires',
+    { needsContainer: true, withEngine: 1, requires: { cpuCores: 4 } },
+    'requirements',
+  ],
+  ['the workers that have it have no room', REQUIRING, 'capacity'],
   ['limits leave room', { limits: [LIMIT] }, 'turn'],
   ['as many runs are at work as may be', { limits: [LIMIT, { ...LIMIT, kind: 'tenant', busy: 3 }] }, 'limit'],
   ['as many runs have begun as may begin', { limits: [{ ...LIMIT, begun: 5 }] }, 'rate'],
@@ -37,4 +44,11 @@ it('names what has the limit', () => {
 it('names the engine that has the container of a run', () => {
   const facts = { ...READY, needsContainer: true, engine: 'one' };
   expect(queueWaitOf(facts).detail).toContain('on the engine one, and no worker has this engine');
+});
+
+it('names what a run requires of a worker', () => {
+  const requires = { labels: { gpu: 'a100' }, architecture: 'arm64', cpuCores: 4, memoryMb: 512 };
+  expect(queueWaitOf({ ...READY, needsContainer: true, withEngine: 1, requires }).detail).toBe(
+    'The run requires the label gpu=a100, the architecture arm64, 4 processors and 512 MB of memory, and no worker with a container engine has that.',
+  );
 });

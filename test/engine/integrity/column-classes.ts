@@ -192,7 +192,7 @@ const OTHERS: { readonly [table: string]: readonly Classed[] } = {
   workers: all(
     'operational',
     'processes',
-    'id tenant epoch build pid started_at heartbeat_at stopped_at role capacity running alone_run_id stop_asked session recording_version told_status leaving_at containers engine',
+    'id tenant epoch build pid started_at heartbeat_at stopped_at role capacity running alone_run_id stop_asked session recording_version told_status leaving_at containers engine offer',
   ),
   crashes: all('operational', 'whom to run alone', 'run_id tenant segment steps crashes worker crashed_at alone'),
   instance: all('operational', 'a name among those that share an engine of containers', 'id tenant single'),

@@ -236,6 +236,8 @@ export const engineSettings = (settings: Settings) => ({
   ollamaApiKey: settings.ollamaApiKey,
   ollamaHost: settings.ollamaHost,
   ...{ dockerHost: settings.dockerHost, dockerPatienceMs: settings.dockerPatienceMs },
+  ...{ workerLabels: settings.workerLabels, workerContainers: settings.workerContainers },
+  ...{ workerCpuCores: settings.workerCpuCores, workerMemoryMb: settings.workerMemoryMb },
   cassettesDir: settings.cassettesDir,
   exportDir: settings.exportDir,
   exportBuckets: settings.exportBuckets,

@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander';
 import { z } from 'zod';
+import type { WorkerOffer } from '../../../core/containers/worker-offer.js';
 import { STOP_MODES, type WorkerView } from '../../../core/queue/worker.js';
 import { connect } from '../../connect.js';
 import {
@@ -13,7 +14,7 @@ import {
   misuse,
   printMore,
 } from '../../options.js';
-import { printJson, printTable } from '../../print.js';
+import { print, printJson, printTable } from '../../print.js';
 
 const options = z.object({ json, limit, cursor, stop: z.enum(STOP_MODES).optional() });
 
@@ -37,6 +38,8 @@ export const workersCommand = (): Command =>
         const page = await client.listWorkers({ limit: most, cursor: from });
         if (asJson) return printJson(page);
         table(page.items);
+        const { requirements } = (await client.getHealth()).checks;
+        if (requirements?.detail !== undefined) print(requirements.detail);
         return printMore(page.nextCursor);
       }
       const worker = stop === undefined ? await client.getWorker(id) : await client.stopWorker(id, { mode: stop });
@@ -46,8 +49,17 @@ export const workersCommand = (): Command =>
 
 const table = (workers: readonly WorkerView[]): void =>
   printTable(
-    ['WORKER', 'ROLE', 'STATUS', 'RUNNING', 'CAPACITY', 'CONTAINERS', 'BUILD', 'HEARTBEAT'],
-    workers.map(({ id, role, status, running, capacity, containers, build, heartbeatAt }) => [
-      ...[id, role, status, String(running), String(capacity), containers ? 'yes' : 'no', build, heartbeatAt],
+    ['WORKER', 'ROLE', 'STATUS', 'RUNNING', 'CAPACITY', 'CONTAINERS', 'HAS', 'BUILD', 'HEARTBEAT'],
+    workers.map(({ id, role, status, running, capacity, containers, offer, build, heartbeatAt }) => [
+      ...[id, role, status, String(running), String(capacity), containers ? 'yes' : 'no'],
+      ...[containers && offer !== null ? has(offer) : '-', build, heartbeatAt],
     ]),
   );
+
+const has = ({ labels, architecture, cpuCores, memoryMb }: WorkerOffer): string =>
+  [
+    ...(architecture === null ? [] : [architecture]),
+    ...(cpuCores === null ? [] : [`${cpuCores} processors`]),
+    ...(memoryMb === null ? [] : [`${memoryMb} MB`]),
+    ...Object.entries(labels).map(([name, value]) => `${name}=${value}`),
+  ].join(', ');
