@@ -1,4 +1,5 @@
 import { HoldfastError } from '../../src/core/errors/errors.js';
+import type { Interruption } from '../../src/core/interruptions/wait.js';
 import { type CallOutcome, MOST_TIMES } from '../../src/core/log/call-outcome.js';
 import {
   type AgentState,
@@ -11,6 +12,7 @@ import {
 import type { ToolSpec } from '../../src/core/tools/tool.js';
 import { LiveMemory, MEMORY_LIMITS, type MemoryNote, type MemoryRef } from '../../src/core/tools/tool-memory.js';
 import { withoutKnownSecretsIn } from '../../src/models/secrets/known-secrets.js';
+import { notedMemo } from './noted-memo.js';
 
 /** The state of a run as a call finds it. */
 export interface FoundState {
@@ -36,6 +38,7 @@ export class CallNotes {
   readonly #memory = new LiveMemory();
   readonly #wrote: MemoryRef[] = [];
   readonly #writing: Promise<unknown>[] = [];
+  #read = false;
   #isOver = false;
   /** What the body gets as `context.state`. */
   readonly state: ToolState;
@@ -67,6 +70,7 @@ export class CallNotes {
   /** Hears what the body reads and writes of memory. */
   readonly note = (note: MemoryNote): void => {
     this.#memory.add(note);
+    this.#read ||= note.read !== undefined;
     this.#wrote.push(...(note.wrote ?? []));
   };
 
@@ -93,6 +97,11 @@ export class CallNotes {
     if (!this.#isOver) return;
     throw new HoldfastError('memory_invalid', 'The call is over: what its tool does now would be in no outcome.');
   };
+
+  /** A wait that the body asks for, with what it has read of memory so far. */
+  waits(asked: Interruption): Interruption {
+    return { ...asked, memo: notedMemo(asked.memo, this.#read ? this.#memory.kept : null) };
+  }
 
   /** The outcome with what was noted. A call that failed changes no state. */
   in(outcome: CallOutcome): CallOutcome {

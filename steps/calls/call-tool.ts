@@ -28,6 +28,7 @@ import { type Halt, haltOf } from './call-model.js';
 import { CallNotes, type FoundState } from './call-notes.js';
 import { type EarlierCalls, isAlone, writtenBefore } from './earlier-calls.js';
 import { LateThrow } from './late-throws.js';
+import { settlementFor } from './noted-memo.js';
 import { probe } from './probe-call.js';
 import { type Ended, errorOutcome, outputOf, runBody } from './run-body.js';
 import { type Continuation, continuationOf, saveWait, settledOutcome } from './wait-in-call.js';
@@ -183,7 +184,7 @@ async function begin(ctx: StepContext, call: ToolCall, beginning: Beginning): Pr
   }
   // Suspended and taken over amid the statements before, this process must not begin what others now ask about.
   if (!(await withDatabaseRetry(() => ctx.lease.isHeld()))) return { type: 'superseded' };
-  const settlement = goesOn?.settlement ?? record?.resumed ?? null;
+  const settlement = settlementFor(goesOn?.settlement ?? record?.resumed ?? null, notes.note);
   const body = place === null ? bodyAfterWait(call, settlement) : (inside: ToolContext) => place.run(input, inside);
   const began = performance.now();
   const ended = await runBody(spec, body, context, stop, signal);
@@ -295,7 +296,7 @@ async function conclude(
   if ('error' in ended && ended.error instanceof EffectUnknown && spec.effect === 'unsafe')
     return { type: 'unknown', text: unknownEffectText(spec.name, ended.error.why) };
   if ('error' in ended) return settleLive(ctx, call, record, notes.in(errorOutcome(spec, ended.error)), notes);
-  if (isInterruption(ended.output)) return standing(await saveWait(ctx, intent, record, ended.output));
+  if (isInterruption(ended.output)) return standing(await saveWait(ctx, intent, record, notes.waits(ended.output)));
   return settleLive(ctx, call, record, notes.in(outputOf(spec, ended.output)), notes);
 }
 

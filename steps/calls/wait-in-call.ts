@@ -10,6 +10,7 @@ import type { ToolSpec } from '../../src/core/tools/tool.js';
 import { type CallIntent, type CallRecord, recordWait } from '../../src/storage/runs/calls.js';
 import type { StepContext } from '../context.js';
 import { withDatabaseRetry } from '../database-retry.js';
+import { withNoted } from './noted-memo.js';
 
 /** How a call goes on after its wait: which of its waits was settled, and by what. */
 export interface Continuation {
@@ -32,7 +33,7 @@ export function settledOutcome(
   output: (value: unknown) => CallOutcome,
 ): CallOutcome {
   const outcome = outcomeOfSettlement(spec.name, decision.wait.spec, settlement);
-  return 'type' in outcome ? outcome : output(outcome.output);
+  return withNoted('type' in outcome ? outcome : output(outcome.output), settlement);
 }
 
 /** Keeps what the body of a call asked to wait for, with its time fixed, and gives what stands. */

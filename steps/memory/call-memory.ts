@@ -184,6 +184,7 @@ export function memoryOfCall(
       const space = open('write', name);
       const value = memoryValue(withoutKnownSecretsIn(memoryValue(given)));
       const { key = ownKey(callKey, writes), derivedFrom = [] } = parsedAs(writeShape, 'The write', options);
+      assertOpenKey(key);
       const opsOn = (present: JsonObject) => additionsOf(present, value);
       return write({ space, key, derivedFrom, version: undefined, makes: true, opsOn });
     },
@@ -205,7 +206,7 @@ export function memoryOfCall(
     },
     revise: async (name, key, options) => {
       const space = open('write', name);
-      parsedAs(memoryKey, 'The key', key);
+      assertOpenKey(key);
       const { version, derivedFrom = [], changes } = parsedAs(changeShape, 'The change', options);
       const { changes: ops } = parsedAs(changeShape, 'The change', {
         changes: withoutKnownSecretsIn(changes as readonly JsonValue[]),
@@ -214,7 +215,7 @@ export function memoryOfCall(
     },
     forget: async (name, key) => {
       const space = open('write', name);
-      parsedAs(memoryKey, 'The key', key);
+      assertOpenKey(key);
       const writeName = nextWrite();
       const forgotten = await writing(transact(ctx, (trx) => forgetOnce(trx, writeName)));
       note({ wrote: [{ space: name, key, version: 0 }] });
@@ -293,6 +294,13 @@ async function livingDocument(trx: Knex.Transaction, place: DocumentPlace): Prom
   if (!over) return row;
   await deleteDocument(trx, place);
   return null;
+}
+
+/** Refuses a key that is none, or that holds a secret: keys are shown to everyone, and stand in logs. Throws `memory_invalid`. */
+function assertOpenKey(key: string): void {
+  parsedAs(memoryKey, 'The key', key);
+  if (withoutKnownSecretsIn(key) === key) return;
+  throw new HoldfastError('memory_invalid', 'The key holds a secret. Use a key that anyone may read.');
 }
 
 /** A key that no one gave: the same at every execution of the call. */
