@@ -36,6 +36,7 @@ export type {
   MemoryQuery,
   MemoryRef,
   MemoryWrite,
+  RecalledDocuments,
   ToolMemory,
   TrustLabel,
 } from './core/tools/tool-memory.js';

@@ -22,6 +22,7 @@ import {
   type MemoryNote,
   type MemoryRef,
   noMemory,
+  type RecalledDocuments,
   type ToolMemory,
   type TrustLabel,
 } from '../../src/core/tools/tool-memory.js';
@@ -43,7 +44,7 @@ import {
 } from '../../src/storage/memory/documents.js';
 import { type WriteEvidence, writeEvidence } from '../../src/storage/memory/evidence-rows.js';
 import { ownerOf } from '../../src/storage/memory/owner.js';
-import { searchKeys } from '../../src/storage/memory/search.js';
+import { type FoundKeys, searchKeys } from '../../src/storage/memory/search.js';
 import type { StepContext } from '../context.js';
 import { transact, withDatabaseRetry } from '../database-retry.js';
 
@@ -145,12 +146,12 @@ export function memoryOfCall(
     return labelsOfDocuments(trx, await Promise.all(places));
   };
 
-  const recalled = (items: readonly MemoryDocument[]): readonly MemoryDocument[] => {
+  const recalled = (items: readonly MemoryDocument[], olderLeft: boolean): RecalledDocuments => {
     const refs = items.map(({ space, key, version }) => ({ space, key, version }));
     read.push(...refs);
     for (const item of items) for (const label of item.labels) labels.add(label);
     note({ read: refs, labels: [...new Set(items.flatMap((item) => item.labels))] });
-    return items;
+    return Object.assign([...items], { olderLeft });
   };
 
   const write = (one: Write): Promise<MemoryRef> => writing(writeNext(one));
@@ -191,17 +192,17 @@ export function memoryOfCall(
     recall: async (name, options = {}) => {
       const space = open('read', name);
       const { key, query, match, limit } = parsedAs(queryShape, 'The query', options);
-      return recalled(
-        await withDatabaseRetry(async () => {
-          const place = await placeOf(space);
-          return ctx.memory.proven(ctx.knex, place, await keysFor(place));
-        }),
-      );
+      const { items, olderLeft } = await withDatabaseRetry(async () => {
+        const place = await placeOf(space);
+        const found = await keysFor(place);
+        return { items: await ctx.memory.proven(ctx.knex, place, found.keys), olderLeft: found.olderLeft };
+      });
+      return recalled(items, olderLeft);
 
-      async function keysFor(place: MemoryPlace): Promise<readonly string[]> {
-        if (key !== undefined) return [key];
-        if (query === undefined) return latestKeys(ctx.knex, place, limit);
-        return searchKeys(ctx.knex, place, { query, match, limit });
+      async function keysFor(place: MemoryPlace): Promise<FoundKeys> {
+        if (key !== undefined) return { keys: [key], olderLeft: false };
+        if (query !== undefined) return searchKeys(ctx.knex, place, { query, match, limit });
+        return { keys: await latestKeys(ctx.knex, place, limit), olderLeft: false };
       }
     },
     revise: async (name, key, options) => {

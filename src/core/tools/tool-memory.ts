@@ -64,6 +64,12 @@ export interface MemoryDocument {
   readonly changedAt: string;
 }
 
+/** The documents of an answer, in its order. */
+export interface RecalledDocuments extends ReadonlyArray<MemoryDocument> {
+  /** Older documents may have the words, too, and were not looked at: all words are common. A rarer word finds them. */
+  readonly olderLeft: boolean;
+}
+
 export interface MemoryQuery {
   /** The document with this key. */
   readonly key?: string;
@@ -93,7 +99,7 @@ export interface MemoryChange {
 export interface ToolMemory {
   /** Sets members of a document, and makes it where there is none. */
   readonly remember: (space: string, value: JsonObject, write?: MemoryWrite) => Promise<MemoryRef>;
-  readonly recall: (space: string, query?: MemoryQuery) => Promise<readonly MemoryDocument[]>;
+  readonly recall: (space: string, query?: MemoryQuery) => Promise<RecalledDocuments>;
   /** Throws `memory_unknown` where there is no such document. */
   readonly revise: (space: string, key: string, change: MemoryChange) => Promise<MemoryRef>;
   /** Removes a document with its history. False: there was none. */

@@ -62,29 +62,47 @@ async function askedOf(db: Knex, place: MemoryPlace, { query, match }: Search): 
 
 /** All documents that have what is rare in the query. */
 const BY_WORDS = `select d.key, d.search from holdfast.memory_documents d where d.search @@ (:rare::tsquery && ${OF_PLACE}) and ${PLACE}`;
-/** Matches among the documents that were changed last. */
-const BY_TIME = `select * from (select w.key, w.search from (
-    select d.key, d.search, d.changed_at,
-           sum(pg_column_size(d.search)) over (order by d.changed_at desc, d.key rows unbounded preceding) as bytes from holdfast.memory_documents d where ${PLACE}
-     order by d.changed_at desc, d.key limit ${LOOKED_AT}) w
-   where w.bytes <= ${LOOKED_AT_BYTES} and w.search @@ :asked::tsquery order by w.changed_at desc, w.key limit ${RANKED}) latest`;
+/**
+ * Matches among the documents that were changed last: `looked` has one document more than are looked at, and `latest` one match more
+ * than is ranked, so that it is known whether there are older ones.
+ */
+const LOOKED = `looked as materialized (
+    select d.key, d.search, row_number() over (order by d.changed_at desc, d.key) as n,
+           sum(pg_column_size(d.search)) over (order by d.changed_at desc, d.key rows unbounded preceding) as bytes
+      from holdfast.memory_documents d where ${PLACE} order by d.changed_at desc, d.key limit ${LOOKED_AT + 1}),
+  latest as materialized (
+    select key, search, n from looked where n <= ${LOOKED_AT} and bytes <= ${LOOKED_AT_BYTES} and search @@ :asked::tsquery
+     order by n limit ${RANKED + 1})`;
+const BY_TIME = `select key, search from (select * from latest order by n limit ${RANKED}) ranked`;
+const OLDER_LEFT = `(select count(*) > ${LOOKED_AT} or max(bytes) > ${LOOKED_AT_BYTES} from looked)
+  or (select count(*) > ${RANKED} from latest)`;
+
+/** Keys in the order of an answer. `olderLeft`: older documents may have the words, and were not looked at. */
+export interface FoundKeys {
+  readonly keys: readonly string[];
+  readonly olderLeft: boolean;
+}
 
 /**
  * Keys of the documents of a part of a space with these words, the best first: by cover density, then the one that was changed last, then the lesser
  * key. Where all words are common, only the documents that were changed last are looked at, so that each search ends soon.
  */
-export async function searchKeys(db: Knex, { tenant, space, owner }: MemoryPlace, search: Search): Promise<string[]> {
+export async function searchKeys(db: Knex, { tenant, space, owner }: MemoryPlace, search: Search): Promise<FoundKeys> {
   const { asked, words } = await askedOf(db, { tenant, space, owner }, search);
-  if (asked === '') return [];
+  if (asked === '') return { keys: [], olderLeft: false };
   const rare = words.filter(({ documents }) => documents <= RARE_DOCUMENTS);
   const plan = planSearch(asked, new Map(rare.map(({ word, documents }) => [word, documents])));
   const found = [...(plan.rare === null ? [] : [BY_WORDS]), ...(plan.isWhole ? [] : [BY_TIME])].join(' union all ');
-  const { rows }: { rows: { key: string }[] } = await db.raw(
-    `select d.key
-       from (select distinct on (key) key, ts_rank_cd(search, :asked::tsquery) as rank from (${found}) m order by key) r
-       join holdfast.memory_documents d on d.key = r.key and ${PLACE}
-      order by r.rank desc, d.changed_at desc, d.key limit :limit`,
+  const { rows }: { rows: { key: string | null; older: boolean | null }[] } = await db.raw(
+    `${plan.isWhole ? '' : `with ${LOOKED}`}
+     select o.older, r.key from (select ${plan.isWhole ? 'false' : OLDER_LEFT} as older) o left join (
+       select d.key, f.rank, d.changed_at
+         from (select distinct on (key) key, ts_rank_cd(search, :asked::tsquery) as rank from (${found}) m order by key) f
+         join holdfast.memory_documents d on d.key = f.key and ${PLACE}
+        order by f.rank desc, d.changed_at desc, d.key limit :limit) r on true
+      order by r.rank desc, r.changed_at desc, r.key`,
     { tenant, space, owner, asked, limit: search.limit, ...(plan.rare === null ? {} : { rare: plan.rare }) },
   );
-  return rows.map(({ key }) => key);
+  const keys = rows.flatMap(({ key }) => (key === null ? [] : [key]));
+  return { keys, olderLeft: rows[0]?.older ?? false };
 }

@@ -64,6 +64,9 @@ const recallTool = (space: Space): DeclaredTool =>
         }),
       ),
       left: z.int().describe('So many more were found, and are too long to be here.'),
+      olderLeft: z
+        .boolean()
+        .describe('Older documents may have these words, too, and were not looked at. Ask again with a rarer word.'),
     }),
     capabilities: (input) => [`memory:read:${input.space}`],
     effect: 'pure',
@@ -79,6 +82,7 @@ const recallTool = (space: Space): DeclaredTool =>
           ...{ key: own, version, value, labels: [...labels], changedAt },
         })),
         left: found.length - shown.length,
+        olderLeft: found.olderLeft,
       };
     },
   });

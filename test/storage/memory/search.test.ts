@@ -35,8 +35,11 @@ describeEachDatabase('a search in a large space', (kind) => {
 
   const keys = async (query: string, match: 'all' | 'any' = 'all', limit = 4) => {
     const part = { tenant: 'default', space: 's', owner: '' };
-    return (await searchKeys(database.knex, part, { query, match, limit })).map((key) => Number(key.slice(1)));
+    return (await searchKeys(database.knex, part, { query, match, limit })).keys.map((key) => Number(key.slice(1)));
   };
+  const olderLeft = async (query: string, owner = '') =>
+    (await searchKeys(database.knex, { tenant: 'default', space: 's', owner }, { query, match: 'all', limit: 4 }))
+      .olderLeft;
 
   test('finds rare words wherever they are, also beside common ones', async () => {
     expect(await keys('rare')).toEqual([7, 5007, 10_007]);
@@ -56,6 +59,13 @@ describeEachDatabase('a search in a large space', (kind) => {
     // All its matches are older than those that are looked at.
     expect(await keys('old')).toEqual([]);
     expect(await keys('old rare')).toEqual([10_007]);
+  });
+
+  test('says whether older documents were not looked at', async () => {
+    // All documents with a rare word are looked at, however old they are.
+    for (const query of ['rare', 'rare everyone', 'nowhere', '!!!']) expect(await olderLeft(query), query).toBe(false);
+    for (const query of ['everyone', 'old', '-even', 'rare or even']) expect(await olderLeft(query), query).toBe(true);
+    expect(await olderLeft('everyone', 'nobody')).toBe(false);
   });
 
   test('gives the same documents in the same order again', async () => {
