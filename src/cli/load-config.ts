@@ -39,6 +39,7 @@ const configShape = z.strictObject({
     evidence: judgedLater,
     hostFolders: judgedLater,
     evolution: judgedLater,
+    memorySpaces: judgedLater,
     ceilings: judgedLater,
     imagePolicy: judgedLater,
     bodiesApart: judgedLater,

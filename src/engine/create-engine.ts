@@ -200,7 +200,7 @@ async function launch(
     versions: new AgentVersions(database.knex, agents, new Set(config.evolution?.agents)),
     ...{ stepContext, database, agents, models: provider, changes, deltas, running, anchor, exports },
     ...{ role, crashLimit, stillAfterMs, log, build: BUILD, retention, order, retries, stalls, alerts },
-    ...{ hostFolders, ceilings: defaults.ceilings },
+    ...{ hostFolders, ceilings: defaults.ceilings, memorySpaces: config.memorySpaces ?? [] },
     ...{ metrics, measuring: new Measuring({ stepContext, running, role, metrics, build: BUILD }, capacity) },
     loop: new LoopWatch(log, metrics),
     writes: new WriteWatch(database.knex),

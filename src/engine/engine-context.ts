@@ -10,6 +10,7 @@ import type { Stalls, WorkerRole } from '../core/queue/worker.js';
 import type { Retention } from '../core/retention/retention.js';
 import type { RewardFunction } from '../core/tasks/reward.js';
 import type { TaskRetries } from '../core/tasks/task-retries.js';
+import type { MemorySpace } from '../core/tools/memory-space.js';
 import type { Metrics } from '../metrics/metrics.js';
 import type { Database } from '../storage/database/database.js';
 import type { RegisteredAgent } from './agents/agent-registry.js';
@@ -35,6 +36,8 @@ export interface EngineContext {
   readonly stepContext: StepContext;
   readonly database: Database;
   readonly agents: ReadonlyMap<string, RegisteredAgent>;
+  /** Those of the configuration, which agents name. */
+  readonly memorySpaces: readonly MemorySpace[];
   readonly versions: AgentVersions;
   readonly models: ModelProvider;
   readonly changes: Changes;

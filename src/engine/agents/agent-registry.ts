@@ -25,7 +25,7 @@ import { type ProposedPlans, proposedPlansOf } from '../plans/plan-proposals.js'
 import { agentScaffold, nameOfScaffold } from './agent-scaffold.js';
 import type { AgentDeclaration, EnvironmentDeclaration, HoldfastConfig } from './define.js';
 import { assertOwnAgent } from './foreign-agent.js';
-import { assertSameSpaces, declaredMemory } from './own-memory.js';
+import { assertSameSpaces, configuredSpaces, declaredMemory } from './own-memory.js';
 import { type DeclaredState, declaredState } from './own-state.js';
 
 /**
@@ -181,7 +181,7 @@ export function registerAgents(config: HoldfastConfig): ReadonlyMap<string, Regi
     agents.set(registered.name, registered);
   }
   for (const { name, agent } of agents.values()) assertSubAgents(name, agent, agents);
-  assertSameSpaces(agents.values());
+  assertSameSpaces(agents.values(), configuredSpaces(config.memorySpaces ?? []));
   return agents;
 }
 
@@ -225,7 +225,11 @@ const declarationShape = z.strictObject({
   scaffold: z.custom(() => true).optional(),
   context: z.union([z.literal(true), z.custom<z.ZodType>(isSchema, 'must be true or a zod schema')]).optional(),
   state: z.custom<z.ZodType>(isSchema, 'must be a zod schema').optional(),
-  memory: z.array(z.custom<MemorySpace>(isMemorySpace, 'must be made by memorySpace()')).min(1).max(100).optional(),
+  memory: z
+    .array(z.union([z.custom<MemorySpace>(isMemorySpace, 'must be made by memorySpace()'), z.string()]))
+    .min(1)
+    .max(100)
+    .optional(),
   plainTools: plainTools.optional(),
   mcp: z.record(z.string().refine(isLabel, 'is no name of a server as capabilities write it'), mcpRules).optional(),
 });
@@ -243,7 +247,7 @@ function register(declaration: AgentDeclaration, ofEngine: HoldfastConfig): Regi
   assertDeclaration(declaration);
   const { name } = agent;
   const state = declaredState(name, declaration.state);
-  const memory = declaredMemory(name, declaration.memory);
+  const memory = declaredMemory(name, declaration.memory, configuredSpaces(ofEngine.memorySpaces ?? []));
   const limits: RunLimits = {
     maxTurns: declaration.maxTurns ?? DEFAULT_MAX_TURNS,
     maxTotalTokens: declaration.maxTotalTokens ?? null,

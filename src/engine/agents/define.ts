@@ -67,8 +67,11 @@ export interface AgentDeclaration {
   readonly context?: true | z.ZodType;
   /** The state that its tools read and change: a schema whose members have defaults. See docs/agents/state.md. */
   readonly state?: z.ZodType;
-  /** The spaces of documents that its tools read and change, and that outlive runs. See docs/agents/memory.md. */
-  readonly memory?: readonly MemorySpace[];
+  /**
+   * The spaces of documents that its tools read and change, and that outlive runs: as declared, or by the name of one in `memorySpaces`.
+   * See docs/agents/memory.md.
+   */
+  readonly memory?: readonly (MemorySpace | string)[];
   /** Bounds of the tools that declare none, of every agent that its runs come to: `{ maxOutputBytes: 10_000_000 }`. */
   readonly plainTools?: PlainTools;
   /** Rules for the tools of MCP servers, by the name of the server in capabilities. */
@@ -111,6 +114,8 @@ export interface HoldfastConfig {
   readonly stalls?: StallsConfig;
   /** Rules that watch how tasks end: `{ rules: [{ name: 'passes-fall', measure: 'passRate', when: { type: 'threshold', below: 0.5 } }] }`. See docs/operate/alerts.md. */
   readonly alerts?: AlertsConfig;
+  /** Memory spaces that agents name: `[memorySpace({ name: 'customers', scope: 'user' })]`. See docs/agents/memory.md. */
+  readonly memorySpaces?: readonly MemorySpace[];
   /** Agents that patches may change, and who decides: `{ agents: ['clerk'], approvals: 2 }`. See docs/agents/evolution.md. */
   readonly evolution?: EvolutionConfig;
   /** Folders of the host that environments of tasks may mount: `['/srv/books', { path: '/srv/out', writable: true }]`. Default: none. */

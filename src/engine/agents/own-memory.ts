@@ -1,32 +1,59 @@
 import { HoldfastError } from '../../core/errors/errors.js';
-import { isSameSpace, type MemorySpace } from '../../core/tools/memory-space.js';
+import { isMemorySpace, isSameSpace, type MemorySpace } from '../../core/tools/memory-space.js';
 
 const invalid = (agent: string, detail: string): HoldfastError =>
   new HoldfastError('agent_invalid', `The agent ${agent} is not valid: memory: ${detail}`, {
     fields: [{ pointer: '/memory', detail }],
   });
 
-/** The spaces of an agent by name; null: it declares none. Throws `agent_invalid`. */
-export function declaredMemory(
-  agent: string,
-  spaces: readonly MemorySpace[] | undefined,
-): ReadonlyMap<string, MemorySpace> | null {
-  if (spaces === undefined) return null;
-  const byName = new Map(spaces.map((space) => [space.name, space]));
-  if (byName.size < spaces.length) throw invalid(agent, 'two spaces have the same name');
+/** The spaces of a configuration by name. Throws `config_invalid`. */
+export function configuredSpaces(spaces: readonly MemorySpace[]): ReadonlyMap<string, MemorySpace> {
+  const byName = new Map<string, MemorySpace>();
+  for (const [at, space] of spaces.entries()) {
+    const detail = isMemorySpace(space)
+      ? byName.has(space.name) && `two spaces have the name ${space.name}`
+      : 'must be made by memorySpace()';
+    if (detail !== false) {
+      const pointer = `/memorySpaces/${at}`;
+      const text = `The engine cannot work like this: memorySpaces.${at}: ${detail}.`;
+      throw new HoldfastError('config_invalid', text, { fields: [{ pointer, detail }] });
+    }
+    byName.set(space.name, space);
+  }
   return byName;
 }
 
-/** Agents that name the same space share its documents, so they must say the same of it. Throws `agent_invalid`. */
+/** The spaces of an agent by name; null: it declares none. A text names one of the configuration. Throws `agent_invalid`. */
+export function declaredMemory(
+  agent: string,
+  spaces: readonly (MemorySpace | string)[] | undefined,
+  configured: ReadonlyMap<string, MemorySpace>,
+): ReadonlyMap<string, MemorySpace> | null {
+  if (spaces === undefined) return null;
+  const found = spaces.map((one) => (typeof one === 'string' ? named(agent, one, configured) : one));
+  const byName = new Map(found.map((space) => [space.name, space]));
+  if (byName.size < found.length) throw invalid(agent, 'two spaces have the same name');
+  return byName;
+}
+
+function named(agent: string, name: string, configured: ReadonlyMap<string, MemorySpace>): MemorySpace {
+  const space = configured.get(name);
+  if (space !== undefined) return space;
+  const known = configured.size === 0 ? 'it has none' : `it has ${[...configured.keys()].join(', ')}`;
+  throw invalid(agent, `the configuration has no space ${JSON.stringify(name)} in memorySpaces: ${known}`);
+}
+
+/** Agents that name the same space share its documents, so they must say the same of it, as the configuration does. Throws `agent_invalid`. */
 export function assertSameSpaces(
   agents: Iterable<{ readonly name: string; readonly memory: ReadonlyMap<string, MemorySpace> | null }>,
+  configured: ReadonlyMap<string, MemorySpace>,
 ): void {
-  const known = new Map<string, { readonly agent: string; readonly space: MemorySpace }>();
+  const known = new Map([...configured].map(([name, space]) => [name, { who: 'the configuration', space }]));
   for (const { name: agent, memory } of agents)
     for (const space of memory?.values() ?? []) {
       const before = known.get(space.name);
       if (before !== undefined && !isSameSpace(before.space, space))
-        throw invalid(agent, `the agent ${before.agent} declares the space ${space.name} in another way`);
-      known.set(space.name, { agent, space });
+        throw invalid(agent, `${before.who} declares the space ${space.name} in another way`);
+      known.set(space.name, { who: `the agent ${agent}`, space });
     }
 }

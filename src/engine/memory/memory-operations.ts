@@ -28,14 +28,14 @@ const unknown = ({ space, owner, key }: NamedDocument): HoldfastError =>
 
 /** What clients ask of memory. */
 export const MEMORY_OPERATIONS = {
-  /** The spaces of the agents, and those with documents. */
+  /** The spaces of the configuration and its agents, and those with documents. */
   listMemorySpaces: async (
-    { stepContext: { knex }, agents }: EngineContext,
+    { stepContext: { knex }, agents, memorySpaces }: EngineContext,
     { tenant }: Caller,
   ): Promise<{ readonly items: MemorySpaceView[] }> => {
     const found = await spacesOf(knex, tenant);
     const known = new Set(found.map(({ space }) => space));
-    const declared = [...agents.values()].flatMap(({ memory }) => [...(memory?.values() ?? [])]);
+    const declared = [...memorySpaces, ...[...agents.values()].flatMap(({ memory }) => [...(memory?.values() ?? [])])];
     const empty = new Map(declared.filter(({ name }) => !known.has(name)).map((one) => [one.name, one]));
     const others = [...empty.values()].map(({ name, scope }) => ({
       space: name,

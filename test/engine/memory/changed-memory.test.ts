@@ -29,7 +29,7 @@ const asks = defineTool({
   },
 });
 const slow = defineTool({
-  ...{ name: 'slow', description: 'Takes too long.', effect: 'idempotent', timeoutMs: 300 },
+  ...{ name: 'slow', description: 'Takes too long.', effect: 'idempotent', timeoutMs: 3000 },
   ...{ input: z.object({}), output: z.json() },
   execute: async (_, { memory, signal }) => {
     await memory.remember('facts', { slow: 1 }, { key: 'slow' });

@@ -231,6 +231,16 @@ describeEachDatabase('memory', (kind) => {
     const facts = memorySpace({ name: 'facts', scope: 'agent' });
     const odd = defineAgent({ agent: new Agent({ name: 'odd' }), memory: [facts] });
     await expect(test.restart({ agents: [...agents, odd] })).rejects.toMatchObject({ code: 'agent_invalid' });
+    const named = (memorySpaces: readonly ReturnType<typeof memorySpace>[], memory: readonly string[] = ['shared']) =>
+      test.restart({ memorySpaces, agents: [...agents, defineAgent({ agent: new Agent({ name: 'named' }), memory })] });
+    const shared = memorySpace({ name: 'shared', scope: 'agent' });
+    await expect(named([shared, shared])).rejects.toMatchObject({ code: 'config_invalid' });
+    await expect(named([shared], ['other'])).rejects.toMatchObject({ code: 'agent_invalid' });
+    await expect(named([facts])).rejects.toMatchObject({ code: 'agent_invalid' });
+    await named([shared]);
+    expect((await test.engine.listMemorySpaces(ADMIN)).items).toContainEqual({
+      ...{ space: 'shared', scope: 'agent', documents: 0, changedAt: null },
+    });
     expect(() => memorySpace({ name: 'No', scope: 'agent' })).toThrow(
       expect.objectContaining({ code: 'agent_invalid' }),
     );

@@ -43,7 +43,7 @@ const reads = (name: string, resumes: boolean) =>
   });
 /** Reads what came from outside, and takes too long. */
 const stalls = defineTool({
-  ...{ ...none, name: 'stalls', description: 'Takes too long.', effect: 'idempotent', timeoutMs: 300 },
+  ...{ ...none, name: 'stalls', description: 'Takes too long.', effect: 'idempotent', timeoutMs: 3000 },
   execute: async (_, { memory, signal }) => {
     await memory.recall('notes', { key: 'page' });
     await new Promise((resolve) => signal.addEventListener('abort', resolve));
