@@ -17,14 +17,21 @@ const OPEN_FIELDS: ReadonlySet<string> = new Set(['instructions', 'model', 'mode
 const APPROVAL_MEMBERS: ReadonlySet<string> = new Set(['approvals', 'separateRequester', 'effect', 'onUnknownEffect']);
 
 /** Settings that reach nothing but the text of the model. Others carry headers, bodies and tools of a provider. */
+const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 const openSettings = z.strictObject({
   temperature: z.number().min(0).max(2).optional(),
   topP: z.number().min(0).max(1).optional(),
   frequencyPenalty: z.number().min(-2).max(2).optional(),
   presencePenalty: z.number().min(-2).max(2).optional(),
   maxTokens: z.int().min(1).optional(),
+  parallelToolCalls: z.boolean().optional(),
+  reasoning: z.looseObject({ effort: z.enum(EFFORTS).nullish() }).optional(),
+  text: z.looseObject({ verbosity: z.enum(['low', 'medium', 'high']).nullish() }).optional(),
 });
-const OPEN_SETTINGS: ReadonlySet<string> = new Set(Object.keys(openSettings.shape));
+/** The only member of these settings that may change: others say what a provider keeps, or how much it works. */
+const OPEN_MEMBERS: { readonly [setting: string]: string } = { reasoning: 'effort', text: 'verbosity' };
+export const OPEN_SETTINGS = Object.keys(openSettings.shape) as readonly (keyof typeof openSettings.shape)[];
+const IS_OPEN: ReadonlySet<string> = new Set(OPEN_SETTINGS);
 
 /** What a patch changes of an agent. A field that is absent stays as it is. */
 export interface AgentChange {
@@ -91,11 +98,13 @@ function modelOf(after: JsonValue | undefined, models: readonly string[]): strin
 
 function settingsOf(before: JsonValue | undefined, after: JsonValue | undefined): z.output<typeof openSettings> {
   const [old, now] = [membersOf(before), membersOf(after)];
-  const beyond = changedMembers(old, now).find((name) => !OPEN_SETTINGS.has(name));
+  const beyond = changedMembers(old, now).find((name) => !IS_OPEN.has(name));
   if (beyond !== undefined) throw refused('patch_out_of_reach', `/modelSettings/${beyond}`, 'this setting');
-  const parsed = openSettings.safeParse(
-    Object.fromEntries(Object.entries(now).filter(([name]) => OPEN_SETTINGS.has(name))),
-  );
+  for (const [setting, member] of Object.entries(OPEN_MEMBERS)) {
+    const other = changedMembers(membersOf(old[setting]), membersOf(now[setting])).find((name) => name !== member);
+    if (other !== undefined) throw refused('patch_out_of_reach', `/modelSettings/${setting}/${other}`, 'this setting');
+  }
+  const parsed = openSettings.safeParse(Object.fromEntries(Object.entries(now).filter(([name]) => IS_OPEN.has(name))));
   if (!parsed.success)
     throw patchInvalid(`/modelSettings: ${parsed.error.issues.map(({ message }) => message).join('; ')}`);
   return parsed.data;

@@ -1,10 +1,12 @@
 import type { Agent, ModelSettings } from '@openai/agents';
 import { HoldfastError } from '../../core/errors/errors.js';
 import type { AgentPatch } from '../../core/evolution/patch.js';
-import { type AgentChange, judgePatch } from '../../core/evolution/reach.js';
+import { type AgentChange, judgePatch, OPEN_SETTINGS } from '../../core/evolution/reach.js';
 import { canonical, jsonObject, sha256 } from '../../core/json.js';
 import { ProgramModel } from '../../models/program-model.js';
 import type { RegisteredAgent } from '../agents/agent-registry.js';
+
+const OPEN: ReadonlySet<string> = new Set(OPEN_SETTINGS);
 
 /**
  * The agent of the configuration as a patch makes it. Everything that the patch does not change is shared with it. Throws what
@@ -33,13 +35,12 @@ export function patchedAgent(base: RegisteredAgent, patch: AgentPatch, version: 
 
 function changedAgent(agent: Agent, change: AgentChange): Agent {
   const { instructions, model, modelSettings, tools, handoffs } = change;
-  const settings: ModelSettings = { ...agent.modelSettings };
-  for (const name of ['temperature', 'topP', 'frequencyPenalty', 'presencePenalty', 'maxTokens'] as const) {
-    if (modelSettings === undefined) break;
-    const value = modelSettings[name];
-    if (value === undefined) delete settings[name];
-    else settings[name] = value;
-  }
+  const kept = Object.entries(agent.modelSettings).filter(([name]) => !OPEN.has(name));
+  // What may change was parsed, and has the types that the SDK has.
+  const settings =
+    modelSettings === undefined
+      ? agent.modelSettings
+      : ({ ...Object.fromEntries(kept), ...modelSettings } as ModelSettings);
   return agent.clone({
     ...(instructions === undefined ? {} : { instructions }),
     ...(model === undefined ? {} : { model }),

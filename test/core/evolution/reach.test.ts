@@ -53,6 +53,29 @@ describe('a patch of an agent', () => {
     expect(definition['instructions']).toBe('Help.');
   });
 
+  it('changes the effort and the length of answers, and nothing beside them', () => {
+    const of = { ...definition, modelSettings: { reasoning: { effort: 'low', mode: 'standard' }, store: false } };
+    const patch = (path: string, value: unknown) => [{ op: 'add', path: `/modelSettings${path}`, value }];
+    expect(judge(patch('/reasoning/effort', 'high'), of).change).toEqual({
+      modelSettings: { reasoning: { effort: 'high', mode: 'standard' } },
+    });
+    expect(judge(patch('/text', { verbosity: 'low' }), of).change.modelSettings).toMatchObject({
+      text: { verbosity: 'low' },
+    });
+    expect(codeOf(patch('/parallelToolCalls', false), of)).toBe('accepted');
+    expect(codeOf([{ op: 'remove', path: '/modelSettings/reasoning/effort' }], of)).toBe('accepted');
+    for (const [path, value] of [
+      ['/reasoning/mode', 'pro'],
+      ['/reasoning/summary', 'auto'],
+      ['/reasoning', { effort: 'high' }],
+      ['/text', { verbosity: 'low', format: {} }],
+      ['/store', true],
+      ['/toolChoice', 'pay'],
+    ] as const)
+      expect(codeOf(patch(path, value), of), path).toBe('patch_out_of_reach');
+    expect(codeOf(patch('/reasoning/effort', 'endless'), of)).toBe('patch_invalid');
+  });
+
   it.each([
     ['adds a grant at the end', [{ op: 'add', path: '/grants/-', value: 'tool:call:*' }], 'patch_widens_grants'],
     ['removes a grant that asks', [{ op: 'remove', path: '/grants/0' }], 'patch_widens_grants'],
