@@ -61,19 +61,18 @@ async function askedOf(db: Knex, place: MemoryPlace, { query, match }: Search): 
 }
 
 /** All documents that have what is rare in the query. */
-const BY_WORDS = `select d.key, d.search from holdfast.memory_documents d where d.search @@ (:rare::tsquery && ${OF_PLACE}) and ${PLACE}`;
+const BY_WORDS = `select d.key from holdfast.memory_documents d where d.search @@ (:rare::tsquery && ${OF_PLACE}) and ${PLACE}`;
 /**
  * Matches among the documents that were changed last: `looked` has one document more than are looked at, and `latest` one match more
  * than is ranked, so that it is known whether there are older ones.
  */
 const LOOKED = `looked as materialized (
-    select d.key, d.search, row_number() over (order by d.changed_at desc, d.key) as n,
+    select d.key, d.search @@ :asked::tsquery as fits, row_number() over (order by d.changed_at desc, d.key) as n,
            sum(pg_column_size(d.search)) over (order by d.changed_at desc, d.key rows unbounded preceding) as bytes
       from holdfast.memory_documents d where ${PLACE} order by d.changed_at desc, d.key limit ${LOOKED_AT + 1}),
   latest as materialized (
-    select key, search, n from looked where n <= ${LOOKED_AT} and bytes <= ${LOOKED_AT_BYTES} and search @@ :asked::tsquery
-     order by n limit ${RANKED + 1})`;
-const BY_TIME = `select key, search from (select * from latest order by n limit ${RANKED}) ranked`;
+    select key, n from looked where n <= ${LOOKED_AT} and bytes <= ${LOOKED_AT_BYTES} and fits order by n limit ${RANKED + 1})`;
+const BY_TIME = `select key from (select * from latest order by n limit ${RANKED}) ranked`;
 const OLDER_LEFT = `(select count(*) > ${LOOKED_AT} or max(bytes) > ${LOOKED_AT_BYTES} from looked)
   or (select count(*) > ${RANKED} from latest)`;
 
@@ -96,10 +95,10 @@ export async function searchKeys(db: Knex, { tenant, space, owner }: MemoryPlace
   const { rows }: { rows: { key: string | null; older: boolean | null }[] } = await db.raw(
     `${plan.isWhole ? '' : `with ${LOOKED}`}
      select o.older, r.key from (select ${plan.isWhole ? 'false' : OLDER_LEFT} as older) o left join (
-       select d.key, f.rank, d.changed_at
-         from (select distinct on (key) key, ts_rank_cd(search, :asked::tsquery) as rank from (${found}) m order by key) f
+       select d.key, ts_rank_cd(d.search, :asked::tsquery) as rank, d.changed_at
+         from (select distinct key from (${found}) m) f
          join holdfast.memory_documents d on d.key = f.key and ${PLACE}
-        order by f.rank desc, d.changed_at desc, d.key limit :limit) r on true
+        order by rank desc, d.changed_at desc, d.key limit :limit) r on true
       order by r.rank desc, r.changed_at desc, r.key`,
     { tenant, space, owner, asked, limit: search.limit, ...(plan.rare === null ? {} : { rare: plan.rare }) },
   );
