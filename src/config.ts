@@ -116,7 +116,7 @@ const TABLE = {
     'HOLDFAST_CRASH_LIMIT',
     whole(1, 1_000_000),
     '5',
-    'Times that a worker may die with a run, without a step in between and all but two of them alone, or with one piece of an export, before it fails.',
+    'Times that a worker may die with a run, or with one piece of an export, before it fails. No step lies between those deaths, and at all but two of them nothing else was at work.',
   ),
   startWaitMs: setting('HOLDFAST_START_WAIT_MS', whole(0, 3_600_000), '600000', 'Milliseconds to wait for a database.'),
   stillAfterMs: setting(

@@ -13,7 +13,7 @@ export const agentView = z
     marks: z
       .array(z.object({ tool: z.string(), toolVersion: z.string(), runId: z.string(), seq: z.int() }))
       .describe(
-        'Tools of it, or of an agent that it can hand over to, that are declared deterministic and gave something else than this event says when a replay executed them again.',
+        'Deterministic tools that gave another output than this event says when a replay executed them again. They are of this agent, or of one that it can hand over to.',
       ),
   })
   .meta({ id: 'Agent' });
