@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import Docker from 'dockerode';
 import { expect, it } from 'vitest';
 import { containerOptions } from '../../src/containers/docker/container-options.js';
-import { engineId } from '../../src/containers/docker/engine-answers.js';
 import { EngineConnection } from '../../src/containers/docker/engine-connection.js';
+import { engineIdentity } from '../../src/containers/docker/engine-identity.js';
 import { type EnvironmentIdentity, environmentName } from '../../src/core/containers/environment.js';
 import { TOOLS } from '../harness/docker.js';
 import { namesLeftOn } from '../harness/on-docker.js';
@@ -149,7 +149,7 @@ describePodman('environments', () => {
 
   it('has one name, the one that asks', async () => {
     const names = [new EngineConnection(PODMAN_HOST, 0), new EngineConnection(PODMAN_HOST, 0)];
-    const [first, second] = await Promise.all(names.map((one) => engineId(one, never)));
+    const [first, second] = await Promise.all(names.map((one) => engineIdentity(one, never)));
     expect(first).toBe(second);
   });
 });

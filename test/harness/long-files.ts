@@ -34,6 +34,7 @@ export const LONG_FILES: readonly string[] = [
   'test/containers/crash.test.ts',
   'test/containers/egress.test.ts',
   'test/containers/engine-death.test.ts',
+  'test/containers/engine-identity.test.ts',
   'test/containers/images.test.ts',
   'test/containers/isolation.test.ts',
   'test/containers/lifecycle.test.ts',

@@ -19,8 +19,8 @@ import { keepContainer } from '../lifecycle/open-container.js';
 import { type Ready, readyContainer, VerifiedStarts } from '../lifecycle/ready-container.js';
 import { listEnvironments, removeEnvironment } from '../lifecycle/remove-environment.js';
 import { endContainer, stopContainer } from '../lifecycle/stop-container.js';
-import { engineId } from './engine-answers.js';
 import { EngineConnection } from './engine-connection.js';
+import { engineIdentity } from './engine-identity.js';
 import { lookAtEngine, machineOfEngine } from './look-at-engine.js';
 
 /** Until then, one that does not answer is not asked again whether it does. */
@@ -67,7 +67,7 @@ export class DockerEngine implements EnvironmentEngine {
   }
 
   async id(signal: AbortSignal): Promise<string> {
-    this.#id ??= await engineId(this.#engine, signal);
+    this.#id ??= await engineIdentity(this.#engine, signal);
     return this.#id;
   }
 

@@ -45,10 +45,10 @@ export const statusOf = ({ Status }: { readonly Status: string }): string => STA
 export const isHeld = (why: string): boolean => /\btask \w+: already exists|\bid already in use/i.test(why);
 
 /**
- * By what an engine is told from others, forever. Podman makes up another id for each answer: where its files are is the next best,
- * and is as unique as the names of machines are.
+ * Returns the id that an engine reports. Podman makes up another id for each answer: where its files are is the next best, and is as
+ * unique as the names of machines are.
  */
-export async function engineId(engine: EngineConnection, signal: AbortSignal): Promise<string> {
+export async function reportedId(engine: EngineConnection, signal: AbortSignal): Promise<string> {
   const info = (): Promise<{ readonly ID: string; readonly Name: string; readonly DockerRootDir: string }> =>
     engine.ask('asking for its name', signal, (docker) => docker.info());
   const [first, second] = [await info(), await info()];

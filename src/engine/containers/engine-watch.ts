@@ -92,6 +92,7 @@ export class EngineWatch {
       memoryMb: offer.memoryMb ?? memoryMb,
       architecture,
     };
+    await this.mark();
     this.#engine = await environments.id(within);
     await this.mark();
     queue.wake();
