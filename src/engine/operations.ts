@@ -66,6 +66,7 @@ import { bulkRuns, countRuns, getFamily } from './runs/run-counts.js';
 import { startRun } from './runs/start-run.js';
 import type { FromPlace, SystemEventPage } from './streaming/system-events.js';
 import { listSystemEvents } from './streaming/system-events.js';
+import { withArtifacts } from './tasks/artifact-operations.js';
 import { TASK_OPERATIONS } from './tasks/operations.js';
 import { listRewards, rewardRun } from './tasks/reward-operations.js';
 import { getTrajectory, listTrajectories } from './trajectories/trajectory-operations.js';
@@ -189,7 +190,7 @@ export const OPERATIONS = {
     listRewards(context, id, options, caller),
   /**
    * Verifies the log of a run, or a range of its events: what it says of itself, what row, head and key of the run say, and how far a
-   * signed checkpoint commits to it.
+   * signed checkpoint commits to it. Artifacts are compared with the digests in the log.
    * Throws `run_unknown`, `invalid_request` (a range that the log does not have), `rate_limited`.
    */
   verifyRun: (
@@ -200,7 +201,12 @@ export const OPERATIONS = {
     options?: UntilSignal,
   ): Promise<AnchoredReport> =>
     context.long.reading({ name: `verify ${id}`, caller, ...options }, async (signal) =>
-      withAnchor(context, await verifyRun(context, id, caller, range, signal)),
+      withArtifacts(
+        context,
+        await withAnchor(context, await verifyRun(context, id, caller, range, signal)),
+        caller,
+        signal,
+      ),
     ),
   /** Verifies all runs that fit, newest first, each as `verifyRun` does. A page may end before its limit where logs are long. */
   verifyRuns: (

@@ -3,10 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Agent } from '@openai/agents';
 import { afterAll, expect, it } from 'vitest';
+import { createHttpServer } from '../../src/http/server.js';
 import { bashTool, defineAgent, type SubmitTask } from '../../src/index.js';
 import { BUSYBOX, DOCKER_HOST, describeDocker } from '../harness/docker.js';
 import { ADMIN, dataOf, engineFor, restOf } from '../harness/engine.js';
 import { call, say, scripted } from '../harness/script.js';
+import { bearer, collectingLog, options } from '../http/door.js';
 
 /** What is kept of an attempt: a patch, files and output, under their digests, until the run goes. */
 
@@ -102,11 +104,32 @@ describeDocker('artifacts', () => {
       code: 'run_unknown',
     });
     const small = items.find(({ name }) => name === 'file-2')?.sha256 ?? '';
+    // A browser that opens one gets a file to save, of no type that it could show.
+    const http = await createHttpServer(t.engine, options(collectingLog().log));
+    const headers = bearer('vera');
+    const answer = await fetch(`${http.url}/api/v1/runs/${runId}/artifacts/file-2`, { headers });
+    expect(Object.fromEntries(answer.headers)).toMatchObject({
+      ...{ 'content-type': 'application/octet-stream', 'x-content-type-options': 'nosniff' },
+      ...{ 'content-disposition': "attachment; filename*=UTF-8''a.log", 'content-length': '7' },
+    });
+    expect(await answer.text()).toBe('result\n');
+    await http.close(0);
+    const verify = () => t.engine.verifyRun(runId, ADMIN);
+    expect(await verify()).toMatchObject({ ok: true, artifacts: { whole: 6, wrong: [] } });
     writeFileSync(join(dir, runId, small), 'forged\n');
+    rmSync(join(dir, runId, items.find(({ name }) => name === 'patch.diff')?.sha256 ?? ''));
+    expect(await verify()).toMatchObject({
+      ...{ ok: false, broken: null, complete: true },
+      artifacts: {
+        whole: 4,
+        wrong: [{ name: 'file-2', what: expect.stringContaining('has other bytes') }, { name: 'patch.diff' }],
+      },
+    });
     await expect(read(runId, 'file-2')).rejects.toMatchObject({ code: 'artifact_damaged' });
 
     await t.engine.eraseRun(runId, { reason: 'asked' }, ADMIN);
     expect(await t.engine.listArtifacts(runId, ADMIN)).toEqual({ items: [], leftOut: [], more: 0 });
+    expect(await verify()).toMatchObject({ ok: true, payloads: 'erased', artifacts: null });
     await expect.poll(() => readdirSync(dir), { timeout: 15_000 }).not.toContain(runId);
   });
 });

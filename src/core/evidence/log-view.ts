@@ -46,6 +46,15 @@ export const anchoredReport = verifyReport
   .extend({
     anchor: anchorReport,
     repairedBy: z.string().nullable().describe('The run that goes on for it since its broken log was repaired.'),
+    artifacts: z
+      .object({
+        whole: z.int().describe('How many have the bytes that the log names.'),
+        wrong: z.array(z.object({ name: z.string(), what: z.string() })).describe('The others; `ok` is false then.'),
+      })
+      .nullable()
+      .describe(
+        'Artifacts of the run; null: it has none, or none were read, as of many runs, of an erased run or beside a broken log.',
+      ),
   })
   .meta({ id: 'AnchoredReport' });
 export type AnchoredReport = z.infer<typeof anchoredReport>;

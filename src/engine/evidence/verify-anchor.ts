@@ -40,7 +40,7 @@ export async function withAnchors(context: EngineContext, reports: readonly Veri
     const chain = report.broken?.invariant === 'copied_rows' ? null : report.broken;
     const found = chain ?? broken ?? report.broken ?? whyUnexplained(seen, report);
     const repairedBy = found === null ? null : await repairOf(knex, report.runId);
-    anchored.push({ ...report, ok: found === null, broken: found, anchor, repairedBy });
+    anchored.push({ ...report, ok: found === null, broken: found, anchor, repairedBy, artifacts: null });
   }
   const broken = anchored.flatMap(({ ok, runId }) => (ok ? [] : [runId]));
   // Of a run that was removed after its log was read, the events are missing that entries commit to.

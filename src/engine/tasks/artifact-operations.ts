@@ -1,6 +1,7 @@
 import type { Artifact, KeptArtifacts } from '../../core/artifacts/kept-artifacts.js';
 import type { Caller } from '../../core/caller.js';
 import { HoldfastError } from '../../core/errors/errors.js';
+import type { AnchoredReport } from '../../core/evidence/log-view.js';
 import { taskVerified } from '../../core/tasks/task-reward.js';
 import type { ExportedFile } from '../../datasets/read-export.js';
 import { forgetArtifacts, takeDropped } from '../../storage/tasks/artifacts.js';
@@ -32,6 +33,28 @@ export async function readArtifact(
     yield bytes;
   })();
   return { name: fileNameOf(found), sizeBytes: bytes.length, content };
+}
+
+/** Adds to what a whole log says of a run whether its artifacts have the bytes that the log names. */
+export async function withArtifacts(
+  context: EngineContext,
+  report: AnchoredReport,
+  caller: Caller,
+  signal: AbortSignal,
+): Promise<AnchoredReport> {
+  if (!report.ok || report.payloads === 'erased') return report;
+  const { items } = await listArtifacts(context, report.runId, caller);
+  if (items.length === 0) return report;
+  const wrong: { name: string; what: string }[] = [];
+  for (const item of items) {
+    signal.throwIfAborted();
+    const what = await bytesOf(context, report.runId, item).then(
+      () => null,
+      (error: unknown) => (error instanceof Error ? error.message : String(error)),
+    );
+    if (what !== null) wrong.push({ name: item.name, what });
+  }
+  return { ...report, ok: wrong.length === 0, artifacts: { whole: items.length - wrong.length, wrong } };
 }
 
 async function bytesOf({ stepContext }: EngineContext, id: string, found: Artifact): Promise<Buffer> {

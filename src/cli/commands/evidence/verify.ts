@@ -143,6 +143,11 @@ function showOne(report: AnchoredReport, asJson: boolean): void {
     return;
   }
   const { runId, ok, from, events, headHash, complete, payloads, states } = report;
+  const [first, ...others] = report.artifacts?.wrong ?? [];
+  if (first !== undefined) {
+    const more = others.length === 0 ? '' : ` ${others.length} more: ${others.map(({ name }) => name).join(', ')}.`;
+    throw new HoldfastError('artifact_damaged', `The log of run ${runId} is whole. ${first.what}${more}`);
+  }
   if (!ok) {
     throw new HoldfastError('log_broken', `The log of run ${runId} is broken: ${whyOf(report)}`, {
       hint: `Events ${from} to ${events} are whole; ${cannotBeTrusted(report)} cannot be trusted. ${goesOn(report)}`,
@@ -153,6 +158,8 @@ function showOne(report: AnchoredReport, asJson: boolean): void {
   for (const seq of states.wrong) print(`the kept state at event ${seq} does not fit the log and is not used`);
   print(`head ${headHash}`);
   print(anchoredLine(report.anchor));
+  const artifacts = report.artifacts?.whole ?? 0;
+  if (artifacts > 0) print(`artifacts: ${artifacts}, as the log names them`);
 }
 
 const cannotBeTrusted = ({ broken }: AnchoredReport): string =>
