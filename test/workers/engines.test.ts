@@ -66,6 +66,13 @@ function suite(): void {
     return new Map(rows.map(({ run_id: id, engine }) => [id, engine]));
   };
 
+  const statesOfContainers = async (): Promise<Set<string>> => {
+    const opened = await openDatabase(database.options);
+    const states: string[] = await opened.knex('holdfast.environments').pluck('state');
+    await opened.close();
+    return new Set(states);
+  };
+
   it('a run that paused goes on at the worker that has its container, and waits for it', async () => {
     const one = await startBoth();
     await startRuns('asker', 6);
@@ -76,6 +83,8 @@ function suite(): void {
     const onOne = runIds.filter((id) => places.get(id) === engineOfOne);
     expect(onOne.length).toBeGreaterThan(0);
     expect(onOne.length).toBeLessThan(runIds.length);
+    // A worker that dies while it stops a container keeps it for the time of its lease.
+    await expect.poll(statesOfContainers, { timeout: 20_000 }).toEqual(new Set(['down']));
 
     one.kill('SIGKILL');
     await one.ended;
