@@ -190,7 +190,16 @@ export function newSegmentContext(seed: SegmentInput): SegmentContext {
   // Each call of a response listens to it, and a plan makes many at once.
   setMaxListeners(0, callSignal, seed.signal);
   return {
-    ...{ ...seed, ...newLoop(null), chosen: null, turnsInSegment: 0, stop: null, broken: null, verified: null },
+    ...{
+      ...seed,
+      ...newLoop(null),
+      chosen: null,
+      turnsInSegment: 0,
+      stop: null,
+      broken: null,
+      verified: null,
+      refers: true,
+    },
     provenAt: Number.NEGATIVE_INFINITY,
     ...{
       usage: NO_USAGE,
@@ -204,6 +213,7 @@ export function newSegmentContext(seed: SegmentInput): SegmentContext {
       authorizedCalls: new Map(),
       results: new Map(),
       outcomes: new Map(),
+      logged: new Map(),
       took: new Map(),
       waits: [],
       applied: new Set(),

@@ -99,7 +99,9 @@ async function outcomeOf(scope: SegmentContext, state: RunState<unknown, Agent>)
   const context = changed === null ? {} : { context: changed };
   // A long run has a long text: others have their turn before and after.
   await breathe();
-  const text = stateText(state, scope.suspended, scope.own.present, scope.run.memory && scope.memory.kept);
+  const referred = scope.refers ? { input: scope.run.input, logged: scope.logged } : null;
+  const memory = scope.run.memory && scope.memory.kept;
+  const text = stateText(state, scope.suspended, scope.own.present, memory, referred);
   await breathe();
   return stop === null || stop.type === 'wait'
     ? { type: 'paused', waits, state: text, carried: carriedOf(scope), ...context }

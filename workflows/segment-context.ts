@@ -10,6 +10,7 @@ import type { JsonValue } from '../src/core/json.js';
 import type { CallOutcome } from '../src/core/log/call-outcome.js';
 import type { Deltas } from '../src/core/log/delta.js';
 import type { EventData } from '../src/core/log/event.js';
+import type { LoggedResult } from '../src/core/log/long-outcome.js';
 import type { Given } from '../src/core/log/recording.js';
 import type { CallOfPlan } from '../src/core/plans/approved-plan.js';
 import type { ApprovedPlan } from '../src/core/runs/approved-plan.js';
@@ -207,6 +208,10 @@ export interface SegmentContext extends AgentLoop {
   readonly results: Map<string, Promise<ToolResult | AgentToolResult>>;
   /** Outcomes of calls that are to be kept together with their step, by its name. */
   readonly outcomes: Map<string, KeptOutcome>;
+  /** Long results that the log has, by call: what is stored of the state of the run refers to them. */
+  logged: Map<string, LoggedResult>;
+  /** Whether the state that the segment ends with refers to the log; in a replay, which only passes it on, it is whole. */
+  refers: boolean;
   /** Milliseconds that this process executed a step, by its name; a recorded result took none. */
   readonly took: Map<string, number>;
   readonly waits: Wait[];

@@ -21,13 +21,14 @@ export function addAnswer(
   tell(scope, { step: turn, action: { type: 'model', model }, reward: null, usage }, tookMs);
 }
 
-/** Logs how a call ended, with the time that this process took for it. */
-export function addOutcome(scope: SegmentContext, data: EventData<'call.finished'>, { step, from }: Ended): void {
+/** Logs how a call ended, with the time that this process took for it. Returns the key of the event. */
+export function addOutcome(scope: SegmentContext, data: EventData<'call.finished'>, { step, from }: Ended): string {
   const tookMs = takenBy(scope, step);
-  scope.log.add('call.finished', data, from, [], tookMs);
+  const key = scope.log.add('call.finished', data, from, [], tookMs);
   const { tool, outcome, step: note } = data;
   const action = { type: 'tool' as const, tool, outcome: outcome.type };
   tell(scope, { step: scope.turns, action, reward: note?.reward ?? null, usage: null }, tookMs);
+  return key;
 }
 
 function takenBy({ took }: SegmentContext, step: string): number | undefined {

@@ -181,6 +181,7 @@ export const LONG_FILES: readonly string[] = [
   'test/engine/runs/limits-and-cancel.test.ts',
   'test/engine/runs/long-runs.test.ts',
   'test/engine/runs/past-items.test.ts',
+  'test/engine/runs/referring-states.test.ts',
   'test/engine/runs/run-context.test.ts',
   'test/engine/runs/saved-state.test.ts',
   'test/engine/runs/sdk-programs.test.ts',

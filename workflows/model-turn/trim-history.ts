@@ -70,7 +70,7 @@ function hide(
   const begun = originalInput(state);
   const items = generatedItems(state);
   // A model that changes what it is given must not change what is kept.
-  const shown = structuredClone(history());
+  const shown = copyOf(history());
   const before = hidden.get(state) ?? {
     originalInput: begun,
     past: [],
@@ -88,6 +88,15 @@ function hide(
   hidden.set(state, before);
   startWithItems(state, items.slice(past.length));
   return true;
+}
+
+/** A copy that shares no object. Texts, which no one can change, are not copied: they may be megabytes. */
+function copyOf<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (Array.isArray(value)) return value.map(copyOf) as T;
+  if (prototype !== Object.prototype && prototype !== null) return structuredClone(value);
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, copyOf(member)])) as T;
 }
 
 /** What the model reads of the first items of a state. */

@@ -102,7 +102,7 @@ async function rebuild(scope: SegmentContext, work: Work): Promise<string> {
   let snapshot: string | null = null;
   const counted = { turns: 0, totalTokens: 0 };
   for (const recorded of before) {
-    snapshot = await executeAgain(scope, recorded, snapshot, counted, work);
+    snapshot = await executeAgain(scope, recorded, snapshot, counted, work, recorded === before.at(-1));
     for (const { usage } of recorded.answers.values()) counted.totalTokens += usage.totalTokens;
     counted.turns += recorded.answers.size;
   }
@@ -118,6 +118,7 @@ async function executeAgain(
   snapshot: string | null,
   counted: { readonly turns: number; readonly totalTokens: number },
   work: Work,
+  isLast: boolean,
 ): Promise<string> {
   if (recorded.ending === null) throw lost(`segment ${recorded.segment} has no end`);
   const standing = await standingIn(live.ctx, recorded);
@@ -127,6 +128,9 @@ async function executeAgain(
     settledOf(await interruptionsByIds(knex, recorded.decisions), await decisionsOf(knex, recorded.decisions)),
   );
   const scope = openRecordedSegment(live, recorded, source, settled, counted);
+  // The last state is stored again, as its segment has stored it.
+  scope.refers = isLast;
+  scope.logged = live.logged;
   const ending = await inSegment(scope, () => work(scope));
   await scope.log.rest();
   source.assertAllMet();
@@ -162,11 +166,13 @@ export function openRecordedSegment(
   const { segment, first, decisions, ending, answers } = recorded;
   const log = new SegmentLog(segment, '', NO_WRITER, (draft) => source.accepts(draft), source.keys);
   log.add('segment.started', { segment: first, decisions: [...decisions] });
-  return newSegmentContext({
+  const opened = newSegmentContext({
     ...{ ctx, agents, run, segment, first, execution, log, gate, provider, earlier, settled },
     ...{ isDraining: () => false, suspected: false, signal, source },
     signalWithoutLimit: () => ({ signal, release: () => undefined }),
     ...{ turns: counted.turns, totalTokens: counted.totalTokens, standing: [], deltas: null, stored: null },
     turnsPerSegment: ending === 'cut' ? answers.size : Number.POSITIVE_INFINITY,
   });
+  opened.refers = false;
+  return opened;
 }

@@ -16,7 +16,8 @@ import type { AuthorizedCall, SegmentContext } from '../segment-context.js';
 import { authorizeCall, withGuardrails } from '../tool-calls/authorize-calls.js';
 import { awaitResult, startCalls } from '../tool-calls/run-calls.js';
 import type { AskedCall } from '../tool-calls/tool-guardrails.js';
-import { memoryIn, ownIn, type ReadState, readState, stateOfText, suspendedIn } from './state-text.js';
+import { withLogged } from './logged-results.js';
+import { memoryIn, notedOf, ownIn, type ReadState, readState, stateOfText, suspendedIn } from './state-text.js';
 
 type State = RunState<unknown, Agent>;
 
@@ -30,7 +31,12 @@ function seenIn({ source, turns }: SegmentContext, state: State): number {
 async function load(scope: SegmentContext, agent: Agent, saved: string | ReadState): Promise<State> {
   return orUnreadable(agent, async () => {
     const read = typeof saved === 'string' ? await readState(saved) : saved;
-    const state = await stateOfText(agent, read, scope.parentCall === null);
+    for (const { callId, event, digest } of notedOf(read.value))
+      scope.logged.set(callId, { key: event, digest, text: null });
+    const state = await stateOfText(agent, read, scope.parentCall === null, {
+      input: scope.run.input,
+      fill: (item) => withLogged(scope, item),
+    });
     const context = runContextOf(state);
     if (scope.parentCall === null) {
       scope.context.adopt(context.context);

@@ -1,12 +1,13 @@
 import { HoldfastError } from '../../src/core/errors/errors.js';
-import { digestOf } from '../../src/core/json.js';
+import { digestOf, sha256 } from '../../src/core/json.js';
 import type { CallOutcome } from '../../src/core/log/call-outcome.js';
-import { isLongOutcome, type KeptOutcomeRef } from '../../src/core/log/long-outcome.js';
+import { isLongOutcome, type KeptOutcomeRef, textOf } from '../../src/core/log/long-outcome.js';
 import { findCall } from '../../src/storage/runs/calls.js';
 import type { ToolResult } from '../../steps/calls/call-tool.js';
 import { withDatabaseRetry } from '../../steps/database-retry.js';
 import { abandonOnDatabaseOutage } from '../durable-step.js';
 import type { SegmentContext } from '../segment-context.js';
+import { givenTo } from './tool-body.js';
 
 /** The result of a call as its step keeps it. A long outcome stands in the row of the call alone, which is kept no later. */
 export type StepResult = ToolResult | (Omit<Settled, 'outcome'> & { readonly outcome: KeptOutcomeRef });
@@ -42,4 +43,11 @@ async function outcomeIn(scope: SegmentContext, callId: string, { digest }: Kept
   const changed = new HoldfastError('row_changed', why);
   scope.stop = { type: 'failed', error: changed.view() };
   throw changed;
+}
+
+/** Remembers where the log has a long result, so that the state of the run can refer to it. */
+export function noteLogged(scope: SegmentContext, callId: string, key: string, outcome: CallOutcome): void {
+  if (!isLongOutcome(outcome)) return;
+  const text = textOf(givenTo(scope, outcome));
+  scope.logged.set(callId, { key, text, digest: sha256(text) });
 }

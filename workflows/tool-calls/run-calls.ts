@@ -5,7 +5,6 @@ import { type CallWait, memoDigest, waitText } from '../../src/core/interruption
 import { digestOf } from '../../src/core/json.js';
 import type { CallOutcome } from '../../src/core/log/call-outcome.js';
 import type { EventData } from '../../src/core/log/event.js';
-import { textOfOutcome } from '../../src/core/plans/node-result.js';
 import type { Wait } from '../../src/core/runs/ending.js';
 import type { ContextChange } from '../../src/core/runs/run-context.js';
 import type { ToolSpec } from '../../src/core/tools/tool.js';
@@ -26,8 +25,8 @@ import {
 import { addOutcome } from '../step-ends.js';
 import { isAgentTool, runAgentTool } from './agent-tool.js';
 import { termsOf } from './approvals.js';
-import { type StepResult, withLong, withoutLong } from './kept-outcome.js';
-import { bodyOf, endOfRun, givenBy, isRaised, logChild, requirementOf } from './tool-body.js';
+import { noteLogged, type StepResult, withLong, withoutLong } from './kept-outcome.js';
+import { bodyOf, endOfRun, givenTo, isRaised, logChild, requirementOf } from './tool-body.js';
 import { afterOutputGuardrails } from './tool-guardrails.js';
 
 /** What the SDK gets in place of a result that is not there yet; resuming puts the result in its place. */
@@ -249,7 +248,9 @@ function logEnded(scope: SegmentContext): void {
     const tool = authorized.wrapped.spec.name;
     if (result.type === 'settled' || result.type === 'tripped') {
       const data = { callId, tool, outcome: result.outcome };
-      addOutcome(scope, { ...data, ...besideOutcome(result) }, { step: stepName(authorized), from: startedKey });
+      const ended = { step: stepName(authorized), from: startedKey };
+      const key = addOutcome(scope, { ...data, ...besideOutcome(result) }, ended);
+      noteLogged(scope, callId, key, result.outcome);
     }
     applyState(scope, result, tool);
     applyMemory(scope, result, authorized.wrapped.spec);
@@ -347,5 +348,5 @@ export async function awaitResult(scope: SegmentContext, callId: string | undefi
     throw new Error(result.outcome.message);
   }
   if (result.type !== 'settled') return PLACEHOLDER;
-  return scope.run.isProgram ? textOfOutcome(result.outcome) : givenBy(result.outcome);
+  return givenTo(scope, result.outcome);
 }

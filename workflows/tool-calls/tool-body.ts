@@ -6,6 +6,7 @@ import { type CallWait, waitForChild } from '../../src/core/interruptions/wait.j
 import { toJson } from '../../src/core/json.js';
 import type { CallOutcome } from '../../src/core/log/call-outcome.js';
 import { toldBody } from '../../src/core/ops/body-moments.js';
+import { textOfOutcome } from '../../src/core/plans/node-result.js';
 import type { ToolContext } from '../../src/core/tools/tool.js';
 import { isDeclared } from '../../src/tools/define/define-tool.js';
 import { subAgentOf } from '../../src/tools/define/sub-agent.js';
@@ -133,6 +134,10 @@ export function givenBy(outcome: CallOutcome): unknown {
   if (text === undefined || typeof output !== 'object' || output === null) return text ?? output;
   return JSON.parse(text);
 }
+
+/** What a model gets of an outcome, or the program in its place. */
+export const givenTo = ({ run }: Pick<SegmentContext, 'run'>, outcome: CallOutcome): unknown =>
+  run.isProgram ? textOfOutcome(outcome) : givenBy(outcome);
 
 /** A call as an item of the SDK, which callbacks and bodies of its tools get. */
 export const callItem = (callId: string, name: string, text: string) => ({

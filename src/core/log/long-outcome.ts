@@ -30,3 +30,15 @@ function charactersOf(value: JsonValue, most: number): number {
   for (const [key, item] of Object.entries(value)) if (!add(key.length + charactersOf(item, most - count))) break;
   return count;
 }
+
+/** A long result that the log has, as the model reads it. */
+export interface LoggedResult {
+  /** The key of its `call.finished`. */
+  readonly key: string;
+  readonly digest: string;
+  /** Null: the one that it was read from keeps it elsewhere. */
+  readonly text: string | null;
+}
+
+/** A result or an input as text. */
+export const textOf = (given: unknown): string => (typeof given === 'string' ? given : JSON.stringify(given));

@@ -13,14 +13,20 @@ export interface Snapshot {
 
 /** The SDK, and how its states are kept: `+past` has the turns that are over beside it, which a build before it would lose. */
 const SDK = 'openai-agents-js+past';
-const READABLE: readonly string[] = [SDK, 'openai-agents-js'];
+/** The same, for a state that refers to the log of its run, which a build before it would take for whole. */
+const REFERRING = 'openai-agents-js+log';
+const READABLE: readonly string[] = [REFERRING, SDK, 'openai-agents-js'];
+
+/** What is in quotes in a text of JSON has its quotes escaped. A value of a tool that looks so changes only the name. */
+const sdkOf = (state: string): string =>
+  state.includes('"type":"logged_result"') || state.includes('"logged_input":"') ? REFERRING : SDK;
 
 export async function insertSnapshot(trx: Knex.Transaction, snapshot: Snapshot): Promise<void> {
   await trx('holdfast.snapshots').insert({
     run_id: snapshot.runId,
     segment: snapshot.segment,
     tenant: snapshot.tenant,
-    sdk: SDK,
+    sdk: sdkOf(snapshot.state),
     digest: sha256(snapshot.state),
     state: snapshot.state,
   });
@@ -55,7 +61,7 @@ export async function moveSnapshot(trx: Knex.Transaction, runId: string, segment
 export async function repairSnapshot(db: Knex, snapshot: Snapshot): Promise<void> {
   const { runId, segment, tenant, state } = snapshot;
   await db('holdfast.snapshots')
-    .insert({ run_id: runId, segment, tenant, sdk: SDK, digest: sha256(state), state })
+    .insert({ run_id: runId, segment, tenant, sdk: sdkOf(state), digest: sha256(state), state })
     .onConflict(['run_id', 'segment'])
     .merge(['sdk', 'digest', 'state']);
 }
