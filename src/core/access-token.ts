@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type InstallationRole, installationRole, type Role, role } from './caller.js';
 import { type FieldError, HoldfastError } from './errors/errors.js';
+import { nameText } from './json.js';
 
 /** A bearer token and whose it is. Never logged, never printed but as part of the address at the first start. */
 export interface Token {
@@ -36,9 +37,9 @@ const tokenList = z
         .string()
         .min(TOKEN_LENGTH_MIN)
         .regex(/^[\x21-\x7e]+$/, 'expected visible ASCII characters without spaces'),
-      actor: z.string().min(1).max(200),
+      actor: nameText,
       role,
-      tenant: z.string().min(1).max(200).default(FIRST_TENANT),
+      tenant: nameText.default(FIRST_TENANT),
       installation: installationRole.exactOptional(),
     }),
   )

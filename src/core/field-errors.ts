@@ -47,10 +47,10 @@ export function fieldErrorsOf({ issues }: z.ZodError, prefix = ''): readonly Fie
   return [...details].map(([pointer, detail]) => ({ pointer, detail }));
 }
 
-/** A request that does not have its shape, naming every wrong field. */
-export function invalidRequest(fields: readonly FieldError[]): HoldfastError {
+/** A request that does not have its shape, naming every wrong field. `of`: what it was asked of, unless that is clear. */
+export function invalidRequest(fields: readonly FieldError[], of?: string): HoldfastError {
   const said = fields
     .slice(0, 5)
     .map(({ pointer, detail }) => `${pointer === '' ? 'The request' : pointer}: ${detail}`);
-  return new HoldfastError('invalid_request', `${said.join('; ')}.`, { fields });
+  return new HoldfastError('invalid_request', `${of === undefined ? '' : `${of}: `}${said.join('; ')}.`, { fields });
 }

@@ -1,4 +1,6 @@
 import { HoldfastError } from '../core/errors/errors.js';
+import { checkArguments } from './arguments/argument.js';
+import { ARGUMENTS, type ShapesOf } from './arguments/method-arguments.js';
 import type { EngineContext } from './engine-context.js';
 import { ANYTIME, IMMEDIATE } from './immediate-operations.js';
 import { withNamedErrors } from './named-errors.js';
@@ -20,13 +22,20 @@ export interface Engine extends Methods<typeof OPERATIONS>, Methods<typeof IMMED
 type Method = (...given: unknown[]) => unknown;
 type Does = (context: EngineContext, ...given: unknown[]) => unknown;
 
-/** Makes methods of the functions of a table. */
+/** Makes methods of the functions of a table, which refuse arguments of another shape. */
 function methods<Table extends { readonly [name: string]: (context: EngineContext, ...given: never[]) => unknown }>(
   table: Table,
+  shapes: ShapesOf<Table>,
   methodOf: (does: Does) => Method,
 ): Methods<Table> {
-  // Each function takes what its method takes, which no type of a list can say of all of them.
-  const made = Object.entries(table).map(([name, does]) => [name, methodOf(does as Does)]);
+  const made = Object.entries(table).map(([name, does]) => {
+    const checked: Does = (context, ...given) => {
+      checkArguments(name, shapes[name as keyof Table], given);
+      // Each function takes what its method takes, which no type of a list can say of all of them.
+      return (does as Does)(context, ...given);
+    };
+    return [name, methodOf(checked)];
+  });
   return Object.fromEntries(made) as Methods<Table>;
 }
 
@@ -39,18 +48,21 @@ export function engineOf(context: EngineContext, stop: Engine['stop']): Engine {
   return withNamedErrors<Engine>({
     ...methods(
       OPERATIONS,
+      ARGUMENTS,
       (does) =>
         async (...given) =>
           does(working(), ...given),
     ),
     ...methods(
       IMMEDIATE,
+      ARGUMENTS,
       (does) =>
         (...given) =>
           does(working(), ...given),
     ),
     ...methods(
       ANYTIME,
+      ARGUMENTS,
       (does) =>
         (...given) =>
           does(context, ...given),

@@ -122,6 +122,13 @@ export const answerBody = z.strictObject({ value: jsonValue, message, digest }).
 
 export type ApproveRequest = z.infer<typeof approveBody>;
 
+/** A decision with its verdict, as a program gives it. */
+export const decisionRequest = z.discriminatedUnion('verdict', [
+  approveBody.extend({ verdict: z.literal('approve') }),
+  rejectBody.extend({ verdict: z.literal('reject') }),
+  answerBody.extend({ verdict: z.literal('answer') }),
+]);
+
 /** A decision as a person gives it. */
 export type DecisionRequest =
   | ({ readonly verdict: 'approve' } & ApproveRequest)

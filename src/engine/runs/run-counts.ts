@@ -9,6 +9,7 @@ import {
 } from '../../core/runs/run-counts.js';
 import { atOneMoment } from '../../storage/database/transactions.js';
 import { countByError, countByHour, countByStatus, familyOf } from '../../storage/runs/run-counts.js';
+import type { UntilSignal } from '../concurrency/concurrency-limits.js';
 import type { EngineContext } from '../engine-context.js';
 import { retryRun } from '../replay/fork-run.js';
 import type { ListFilter } from './read-runs.js';
@@ -57,22 +58,24 @@ export async function bulkRuns(
   context: EngineContext,
   { action, ids, reason }: BulkRequest,
   caller: Caller,
-  key: string | undefined,
-  { signal }: { readonly signal: AbortSignal },
+  key?: string,
+  { signal }: UntilSignal = {},
 ): Promise<BulkResult> {
   const one = async (id: string): Promise<BulkResult['items'][number]> => {
     try {
-      signal.throwIfAborted();
+      signal?.throwIfAborted();
       const run =
         action === 'cancel'
           ? await context.cancel(id, reason ?? null, caller)
-          : await context.long.forking({ name: `retry ${id}`, caller, signal }, (until) =>
-              // The same request again tries none of them a second time.
-              retryRun(context, id, {}, caller, key === undefined ? undefined : `${key}:${id}`.slice(0, 255), until),
+          : await context.long.forking(
+              { name: `retry ${id}`, caller, ...(signal === undefined ? {} : { signal }) },
+              (until) =>
+                // The same request again tries none of them a second time.
+                retryRun(context, id, {}, caller, key === undefined ? undefined : `${key}:${id}`.slice(0, 255), until),
             );
       return { id, run: { id: run.id, status: run.status }, error: null };
     } catch (error) {
-      if (signal.aborted || !(error instanceof HoldfastError) || error.status >= 500) throw error;
+      if (signal?.aborted === true || !(error instanceof HoldfastError) || error.status >= 500) throw error;
       return { id, run: null, error: { code: error.code, detail: error.message } };
     }
   };
