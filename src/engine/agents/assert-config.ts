@@ -6,7 +6,7 @@ import { imagePolicy } from '../../core/containers/image-policy.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { fieldErrorsOf } from '../../core/field-errors.js';
 import { LONGEST_MS } from '../../core/interruptions/wait.js';
-import { nameText } from '../../core/json.js';
+import { isObject, isRecord, nameText } from '../../core/json.js';
 import { ollamaAddress } from '../../core/models/ollama-address.js';
 import { stallsConfig, workerRole } from '../../core/queue/worker.js';
 import { retentionConfig } from '../../core/retention/retention.js';
@@ -15,7 +15,17 @@ import { taskRetries } from '../../core/tasks/task-retries.js';
 import type { EngineConfig } from '../engine-config.js';
 import { providerProblems } from './model-providers.js';
 
-const settings = z.object({
+const text = z.string().nullish();
+const aFunction = z.custom((value) => typeof value === 'function', 'is no function');
+/** A text, or a place that a key is read from. */
+const key = z.union([z.string(), z.custom(isRecord, 'expected a text or a secret')]).nullish();
+/** Whoever reads it says what is wrong with it. */
+const judgedLater = z.unknown().optional();
+
+const settings = z.strictObject({
+  databaseUrl: text,
+  dataDir: z.string().optional(),
+  workerId: text,
   concurrency: z.int().min(1).optional(),
   turnsPerSegment: z.int().min(1).optional(),
   crashLimit: z.int().min(1).optional(),
@@ -32,27 +42,34 @@ const settings = z.object({
   imagePolicy: imagePolicy.optional(),
   evolution: evolutionConfig.optional(),
   bodiesApart: z.int().min(1).max(1000).optional(),
-  rewards: z
-    .record(
-      nameText,
-      z.custom((value) => typeof value === 'function', 'is no function'),
-    )
-    .optional(),
+  rewards: z.record(nameText, aFunction).optional(),
   separateRequester: z.boolean().optional(),
   logSteps: z.boolean().optional(),
   forkModels: z.array(nameText).optional(),
   approvalTimeoutMs: z.int().min(0).max(LONGEST_MS).nullish(),
-});
+  providers: z.custom(isObject, 'expected an object').optional(),
+  ...{ openaiApiKey: key, openaiBaseUrl: text, ollamaApiKey: text, ollamaHost: text },
+  ...{ cassettesDir: z.string().optional(), recordTo: text, exportDir: text, artifacts: text },
+  exportBuckets: z.array(z.string()).nullish(),
+  ...{ dockerHost: text, dockerPatienceMs: z.number().min(0).optional() },
+  ...{ signingKeyFile: text, checkpoints: text },
+  log: z.custom(isRecord, 'expected a log').optional(),
+  ...{ onFatal: aFunction.optional(), onStopAsked: aFunction.optional() },
+  ...{ agents: judgedLater, routers: judgedLater, tenants: judgedLater, images: judgedLater, models: judgedLater },
+  ...{ prices: judgedLater, unknownPrice: judgedLater, budgets: judgedLater, evidence: judgedLater },
+  ...{ memorySpaces: judgedLater, objectStore: judgedLater, workerLabels: judgedLater, workerContainers: judgedLater },
+  ...{ workerCpuCores: judgedLater, workerMemoryMb: judgedLater },
+} satisfies { readonly [Name in keyof Required<EngineConfig>]: z.ZodType });
 
 /**
- * Refuses numbers that nothing could work with, addresses that are none, and providers that cannot work. Throws `config_invalid`, which
+ * Refuses settings that are not known, numbers that nothing could work with, addresses that are none, and providers that cannot work. Throws `config_invalid`, which
  * names every wrong field.
  */
 export function assertConfig(config: EngineConfig): void {
   const { error } = settings.safeParse(config);
   const fields = [
     ...(error === undefined ? [] : fieldErrorsOf(error)),
-    ...providerProblems(config.providers, config.role),
+    ...(isObject(config.providers) ? providerProblems(config.providers, config.role) : []),
   ];
   if (fields.length > 0) {
     const said = fields.map(({ pointer, detail }) => `${pathOf(pointer)}: ${detail}`).join('; ');

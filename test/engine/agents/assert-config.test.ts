@@ -20,6 +20,12 @@ test.each<[string, object, RegExp]>([
   ['a time that no date holds', { approvalTimeoutMs: Number.MAX_SAFE_INTEGER }, /approvalTimeoutMs: /],
   ['a time that is none', { approvalTimeoutMs: Number.NaN }, /approvalTimeoutMs: /],
   ['an address that is none', { ollamaHost: 'http://[' }, /Ollama/],
+  ['a setting that is not known', { budget: { perRun: '1' } }, /budget: is not known here/],
+  ['a directory that is a number', { exportDir: 5 }, /exportDir: /],
+  ['providers that are none', { providers: null }, /providers: expected an object/],
+  ['providers in a list', { providers: [] }, /providers: expected an object/],
+  ['a handler that is a text', { onFatal: 'exit' }, /onFatal: is no function/],
+  ['a log that is a text', { log: 'stderr' }, /log: expected a log/],
 ])('an engine with %s is refused before anything is made', async (_what, wrong, named) => {
   const starting = createEngine({ agents: [], dataDir: join(dir, 'data'), ...wrong });
   await expect(starting).rejects.toMatchObject({ code: 'config_invalid', message: expect.stringMatching(named) });
