@@ -128,6 +128,15 @@ describeEachDatabase('the routes', (kind) => {
     }
   });
 
+  test('before the year 1 there is nothing', async () => {
+    const year0 = '0000-01-01T00:00:00.000Z';
+    for (const path of ['tasks/pass-rates?', 'tasks/groups?by=name&', 'runs?'])
+      expect((await door.ask('vera', 'GET', `/api/v1/${path}to=${year0}`)).json).toMatchObject({ items: [] });
+    const cursor = Buffer.from(JSON.stringify([year0, 'x'])).toString('base64url');
+    const versions = await door.ask('vera', 'GET', `/api/v1/evolution?cursor=${cursor}`);
+    expect(versions.json).toMatchObject({ items: [] });
+  });
+
   test('a session is read, refused to a second run, and removed by an admin', async () => {
     const begin = (sessionId: string, agent: string) =>
       door.ask('otto', 'POST', '/api/v1/runs', { agent, input: 'go', sessionId });

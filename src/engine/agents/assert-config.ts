@@ -19,7 +19,7 @@ const text = z.string().nullish();
 const aFunction = z.custom((value) => typeof value === 'function', 'is no function');
 /** A text, or a place that a key is read from. */
 const key = z.union([z.string(), z.custom(isRecord, 'expected a text or a secret')]).nullish();
-/** Whoever reads it says what is wrong with it. */
+/** Each is checked where it is read. */
 const judgedLater = z.unknown().optional();
 
 const settings = z.strictObject({

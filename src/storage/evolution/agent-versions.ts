@@ -95,10 +95,11 @@ export async function allVersions(
     .where({ tenant, ...(status === undefined ? {} : { status }) })
     .orderByRaw("date_trunc('milliseconds', created_at) desc, id desc")
     .limit(limit + 1);
-  if (cursor !== undefined)
-    found.whereRaw("(date_trunc('milliseconds', created_at), id) < (?::timestamptz, ?)", [
-      ...readCursor(cursor, cursorShape),
-    ]);
+  if (cursor !== undefined) {
+    const [at, id] = readCursor(cursor, cursorShape);
+    // PostgreSQL does not read a year 0 as a text.
+    found.whereRaw("(date_trunc('milliseconds', created_at), id) < (?::timestamptz, ?)", [new Date(at), id]);
+  }
   const rows: VersionRow[] = await found;
   const items = rows.slice(0, limit);
   const last = items.at(-1);

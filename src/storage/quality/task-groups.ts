@@ -52,8 +52,8 @@ export function whereAttempt(
   { dataset, from, to, ...same }: AttemptFilter & GroupFilter,
 ): void {
   whereSame(query, 't', { tenant, ...same });
-  if (from !== undefined) query.whereRaw('t.created_at >= ?::timestamptz', [from]);
-  if (to !== undefined) query.whereRaw('t.created_at < ?::timestamptz', [to]);
+  if (from !== undefined) query.whereRaw('t.created_at >= ?::timestamptz', [new Date(from)]);
+  if (to !== undefined) query.whereRaw('t.created_at < ?::timestamptz', [new Date(to)]);
   if (dataset === undefined) return;
   const [name = '', version = ''] = dataset.split('@');
   const hashes = db('holdfast.dataset_tasks').where({ tenant, dataset: name, dataset_version: version });
