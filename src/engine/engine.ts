@@ -1,8 +1,8 @@
 import { HoldfastError } from '../core/errors/errors.js';
-import { checkArguments } from './arguments/argument.js';
-import { ARGUMENTS, type ShapesOf } from './arguments/method-arguments.js';
+import { checkArguments } from './argument.js';
 import type { EngineContext } from './engine-context.js';
 import { ANYTIME, IMMEDIATE } from './immediate-operations.js';
+import { ARGUMENTS, type ShapesOf } from './method-arguments.js';
 import { withNamedErrors } from './named-errors.js';
 import { OPERATIONS } from './operations.js';
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { LOCAL_CALLER } from '../../src/core/caller.js';
 import { HoldfastError } from '../../src/core/errors/errors.js';
-import type { Argument } from '../../src/engine/arguments/argument.js';
-import { ARGUMENTS } from '../../src/engine/arguments/method-arguments.js';
+import type { Argument } from '../../src/engine/argument.js';
 import type { Engine } from '../../src/engine/engine.js';
+import { ARGUMENTS } from '../../src/engine/method-arguments.js';
 import { describeEachDatabase } from '../harness/database.js';
 import { type Door, openDoor } from '../http/door.js';
 

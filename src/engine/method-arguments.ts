@@ -1,27 +1,24 @@
 import { z } from 'zod';
-import { spendFilter } from '../../core/budgets/charge.js';
-import { VERSION_STATUSES } from '../../core/evolution/version.js';
-import { decideMany } from '../../core/interruptions/decide-many.js';
+import { spendFilter } from '../core/budgets/charge.js';
+import { VERSION_STATUSES } from '../core/evolution/version.js';
+import { decideMany } from '../core/interruptions/decide-many.js';
 import {
   approveBody,
   decisionRequest,
   INTERRUPTION_KINDS,
   INTERRUPTION_STATUSES,
-} from '../../core/interruptions/interruption.js';
-import { RUN_ORDERS } from '../../core/interruptions/run-rows.js';
-import { nameText } from '../../core/json.js';
-import { SYSTEM_EVENT_KINDS, type SystemEventKind } from '../../core/log/system-event.js';
-import { verifyRange } from '../../core/log/verify-log.js';
-import { SERIES_NAMES } from '../../core/ops/overview.js';
-import { planCheckRequest } from '../../core/plans/plan-view.js';
-import { workerStop } from '../../core/queue/worker.js';
-import { runStatus } from '../../core/runs/run.js';
-import { bulkRequest } from '../../core/runs/run-counts.js';
-import { liftWork } from '../../core/runs/set-aside.js';
-import { requeueTask } from '../../core/tasks/task.js';
-import type { EngineContext } from '../engine-context.js';
-import type { ANYTIME, IMMEDIATE } from '../immediate-operations.js';
-import type { OPERATIONS } from '../operations.js';
+} from '../core/interruptions/interruption.js';
+import { RUN_ORDERS } from '../core/interruptions/run-rows.js';
+import { nameText } from '../core/json.js';
+import { SYSTEM_EVENT_KINDS, type SystemEventKind } from '../core/log/system-event.js';
+import { verifyRange } from '../core/log/verify-log.js';
+import { SERIES_NAMES } from '../core/ops/overview.js';
+import { planCheckRequest } from '../core/plans/plan-view.js';
+import { workerStop } from '../core/queue/worker.js';
+import { runStatus } from '../core/runs/run.js';
+import { bulkRequest } from '../core/runs/run-counts.js';
+import { liftWork } from '../core/runs/set-aside.js';
+import { requeueTask } from '../core/tasks/task.js';
 import {
   type Argument,
   anything,
@@ -47,6 +44,9 @@ import {
   untilSignal,
   waiting,
 } from './argument.js';
+import type { EngineContext } from './engine-context.js';
+import type { ANYTIME, IMMEDIATE } from './immediate-operations.js';
+import type { OPERATIONS } from './operations.js';
 
 /** For each function of a table the shapes of its arguments, without the context of the engine. */
 export type ShapesOf<Table> = {

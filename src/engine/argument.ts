@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { INSTALLATION_ROLES, ROLES } from '../../core/caller.js';
-import { fieldErrorsOf, invalidRequest } from '../../core/field-errors.js';
-import { isObject, nameText } from '../../core/json.js';
+import { INSTALLATION_ROLES, ROLES } from '../core/caller.js';
+import { fieldErrorsOf, invalidRequest } from '../core/field-errors.js';
+import { isObject, nameText } from '../core/json.js';
 
 /** An argument of a method: how errors name it, and its shape. */
 export interface Argument {
