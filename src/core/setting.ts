@@ -62,9 +62,10 @@ export const header = {
   expected: 'visible ASCII characters',
   secret: true,
 };
+const DATABASE = 'postgresql://user:password@host:port/database';
 export const database = {
-  schema: z.string().regex(/^postgres(ql)?:\/\//),
-  expected: 'postgresql://user:password@host:port/database',
+  schema: z.string().regex(/^postgres(ql)?:\/\//, `expected ${DATABASE}`),
+  expected: DATABASE,
   secret: true,
 };
 export const webAddress = { schema: z.url({ protocol: /^https?$/ }), expected: 'an address with http:// or https://' };

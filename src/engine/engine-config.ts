@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path';
 import { ceilings } from '../core/containers/ceilings.js';
-import { type WorkerLabels, type WorkerOffer, workerLabels } from '../core/containers/worker-offer.js';
+import type { WorkerLabels, WorkerOffer } from '../core/containers/worker-offer.js';
 import type { HoldfastError } from '../core/errors/errors.js';
 import type { OBJECT_STORE_KEYS } from '../core/exports/bucket-place.js';
 import type { EngineLog } from '../core/ops/log-record.js';
@@ -84,7 +84,7 @@ const DEFAULT_DOCKER_PATIENCE_MS = 120_000;
 const SEVEN_DAYS_MS = 7 * 24 * 3600 * 1000;
 
 const offerOf = (config: EngineConfig, capacity: number): WorkerOffer => ({
-  labels: workerLabels.parse(config.workerLabels ?? {}),
+  labels: config.workerLabels ?? {},
   containers: config.workerContainers ?? capacity,
   ...{ cpuCores: config.workerCpuCores ?? null, memoryMb: config.workerMemoryMb ?? null, architecture: null },
 });

@@ -3,6 +3,7 @@ import { alertsConfig } from '../../core/agents/alert-rules.js';
 import { evolutionConfig } from '../../core/agents/evolution-terms.js';
 import { ceilings, hostFolder } from '../../core/containers/ceilings.js';
 import { imagePolicy } from '../../core/containers/image-policy.js';
+import { workerLabels } from '../../core/containers/worker-offer.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { fieldErrorsOf } from '../../core/field-errors.js';
 import { LONGEST_MS } from '../../core/interruptions/wait.js';
@@ -10,6 +11,7 @@ import { isObject, isRecord, nameText } from '../../core/json.js';
 import { ollamaAddress } from '../../core/models/ollama-address.js';
 import { stallsConfig, workerRole } from '../../core/queue/worker.js';
 import { retentionConfig } from '../../core/retention/retention.js';
+import { database } from '../../core/setting.js';
 import { schedulingConfig } from '../../core/tasks/scheduling.js';
 import { taskRetries } from '../../core/tasks/task-retries.js';
 import type { EngineConfig } from '../engine-config.js';
@@ -23,7 +25,7 @@ const key = z.union([z.string(), z.custom(isRecord, 'expected a text or a secret
 const judgedLater = z.unknown().optional();
 
 const settings = z.strictObject({
-  databaseUrl: text,
+  databaseUrl: database.schema.nullish(),
   dataDir: z.string().optional(),
   workerId: text,
   concurrency: z.int().min(1).optional(),
@@ -57,13 +59,16 @@ const settings = z.strictObject({
   ...{ onFatal: aFunction.optional(), onStopAsked: aFunction.optional() },
   ...{ agents: judgedLater, routers: judgedLater, tenants: judgedLater, images: judgedLater, models: judgedLater },
   ...{ prices: judgedLater, unknownPrice: judgedLater, budgets: judgedLater, evidence: judgedLater },
-  ...{ memorySpaces: judgedLater, objectStore: judgedLater, workerLabels: judgedLater, workerContainers: judgedLater },
-  ...{ workerCpuCores: judgedLater, workerMemoryMb: judgedLater },
+  ...{ memorySpaces: judgedLater, objectStore: judgedLater },
+  workerLabels: workerLabels.nullish(),
+  workerContainers: z.int().min(0).max(10_000).nullish(),
+  workerCpuCores: z.number().positive().max(100_000).nullish(),
+  workerMemoryMb: z.int().min(16).max(16_777_216).nullish(),
 } satisfies { readonly [Name in keyof Required<EngineConfig>]: z.ZodType });
 
 /**
- * Refuses settings that are not known, numbers that nothing could work with, addresses that are none, and providers that cannot work. Throws `config_invalid`, which
- * names every wrong field.
+ * Refuses settings that are not known, numbers that nothing could work with, addresses that are none, and providers that cannot work.
+ * Throws `config_invalid`, which names every wrong field.
  */
 export function assertConfig(config: EngineConfig): void {
   const { error } = settings.safeParse(config);

@@ -25,6 +25,12 @@ test.each<[string, object, RegExp]>([
   ['providers that are none', { providers: null }, /providers: expected an object/],
   ['providers in a list', { providers: [] }, /providers: expected an object/],
   ['a handler that is a text', { onFatal: 'exit' }, /onFatal: is no function/],
+  ['a database that is no address', { databaseUrl: 'x' }, /databaseUrl: expected postgresql:/],
+  ['no text as the database', { databaseUrl: '' }, /databaseUrl: expected postgresql:/],
+  ['a label that is none', { workerLabels: { 'A B': 'x' } }, /workerLabels.*: /],
+  ['half a container', { workerContainers: 0.5 }, /workerContainers: /],
+  ['no processors', { workerCpuCores: 0 }, /workerCpuCores: /],
+  ['memory that holds nothing', { workerMemoryMb: 1 }, /workerMemoryMb: /],
   ['a log that is a text', { log: 'stderr' }, /log: expected a log/],
 ])('an engine with %s is refused before anything is made', async (_what, wrong, named) => {
   const starting = createEngine({ agents: [], dataDir: join(dir, 'data'), ...wrong });
