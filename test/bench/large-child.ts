@@ -2,6 +2,7 @@ import { Agent } from '@openai/agents';
 import { z } from 'zod';
 import { createEngine, defineAgent, defineTool, LOCAL_CALLER } from '../../src/index.js';
 import { add, addInput, INSTRUCTIONS, scriptedModel } from './agent.js';
+import { peakMemory } from './peak-memory.js';
 import type { Place } from './place.js';
 
 /** One process that executes one run of many turns, or of a large input, and says how long that took, and what memory. */
@@ -13,7 +14,6 @@ interface LargeJob {
 }
 
 const { place, turns, inputBytes }: LargeJob = JSON.parse(process.argv[2] ?? '{}');
-const MB = 1024 * 1024;
 const WAIT_MS = 600_000;
 
 const adds = defineTool({
@@ -43,14 +43,8 @@ async function run(count: number, bytes: number): Promise<number> {
 }
 
 await run(20, 0);
-(globalThis as { gc?: () => void }).gc?.();
-const before = process.memoryUsage().rss;
-let most = before;
-const watch = setInterval(() => {
-  most = Math.max(most, process.memoryUsage().rss);
-}, 20);
+const peak = peakMemory();
 const ms = await run(turns, inputBytes);
-clearInterval(watch);
-process.stdout.write(`${JSON.stringify({ ms, mb: Math.max(0.1, (most - before) / MB) })}\n`);
+process.stdout.write(`${JSON.stringify({ ms, mb: peak() })}\n`);
 await engine.stop();
 process.exit(0);

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { Agent, type Model, Usage } from '@openai/agents';
 import { z } from 'zod';
 import { createEngine, defineAgent, defineTool, LOCAL_CALLER } from '../../src/index.js';
+import { peakMemory } from './peak-memory.js';
 import type { Place } from './place.js';
 
 /** One process that executes one run with large results or a large input. Prints its memory at most, and waits to be ended. */
@@ -60,18 +61,12 @@ const engine = await createEngine({
   workerId: 'bench',
 });
 const input = textOf('input', inputBytes);
-(globalThis as { gc?: () => void }).gc?.();
-const before = process.memoryUsage().rss;
-let most = before;
-const watch = setInterval(() => {
-  most = Math.max(most, process.memoryUsage().rss);
-}, 20);
+const peak = peakMemory();
 const begun = performance.now();
 const { id } = await engine.startRun({ agent: 'reader', input }, LOCAL_CALLER);
 const { status, error } = await engine.getRun(id, LOCAL_CALLER, { waitMs: WAIT_MS });
 if (status !== 'completed') throw new Error(`the run is ${status}: ${JSON.stringify(error)}`);
-clearInterval(watch);
 const ms = performance.now() - begun;
-process.stdout.write(`${JSON.stringify({ ms, mb: Math.max(0.1, (most - before) / MB) })}\n`);
+process.stdout.write(`${JSON.stringify({ ms, mb: peak() })}\n`);
 await engine.stop();
 process.exit(0);

@@ -74,3 +74,10 @@ export async function query(
     await client.end();
   }
 }
+
+/** Bytes of a database with its indexes, when nothing dead is left in it. */
+export async function databaseBytes(url: string): Promise<number> {
+  await query(url, 'vacuum full');
+  const [row] = await query(url, 'select pg_database_size(current_database())::float8 as bytes');
+  return Number(row?.['bytes']);
+}

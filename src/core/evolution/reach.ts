@@ -30,8 +30,7 @@ const openSettings = z.strictObject({
 });
 /** The only member of these settings that may change: others say what a provider keeps, or how much it works. */
 const OPEN_MEMBERS: { readonly [setting: string]: string } = { reasoning: 'effort', text: 'verbosity' };
-export const OPEN_SETTINGS = Object.keys(openSettings.shape) as readonly (keyof typeof openSettings.shape)[];
-const IS_OPEN: ReadonlySet<string> = new Set(OPEN_SETTINGS);
+export const OPEN_SETTINGS: ReadonlySet<string> = new Set(Object.keys(openSettings.shape));
 
 /** What a patch changes of an agent. A field that is absent stays as it is. */
 export interface AgentChange {
@@ -98,13 +97,15 @@ function modelOf(after: JsonValue | undefined, models: readonly string[]): strin
 
 function settingsOf(before: JsonValue | undefined, after: JsonValue | undefined): z.output<typeof openSettings> {
   const [old, now] = [membersOf(before), membersOf(after)];
-  const beyond = changedMembers(old, now).find((name) => !IS_OPEN.has(name));
+  const beyond = changedMembers(old, now).find((name) => !OPEN_SETTINGS.has(name));
   if (beyond !== undefined) throw refused('patch_out_of_reach', `/modelSettings/${beyond}`, 'this setting');
   for (const [setting, member] of Object.entries(OPEN_MEMBERS)) {
     const other = changedMembers(membersOf(old[setting]), membersOf(now[setting])).find((name) => name !== member);
     if (other !== undefined) throw refused('patch_out_of_reach', `/modelSettings/${setting}/${other}`, 'this setting');
   }
-  const parsed = openSettings.safeParse(Object.fromEntries(Object.entries(now).filter(([name]) => IS_OPEN.has(name))));
+  const parsed = openSettings.safeParse(
+    Object.fromEntries(Object.entries(now).filter(([name]) => OPEN_SETTINGS.has(name))),
+  );
   if (!parsed.success)
     throw patchInvalid(`/modelSettings: ${parsed.error.issues.map(({ message }) => message).join('; ')}`);
   return parsed.data;

@@ -47,10 +47,11 @@ export interface FoundChange {
   readonly remade: boolean;
 }
 
-const nameOf = ({ space, owner, key }: Pick<DocumentText, 'space' | 'owner' | 'key'>): string =>
+type Named = Pick<DocumentText, 'space' | 'owner' | 'key'>;
+export const documentName = ({ space, owner, key }: Named): string =>
   [space, owner, key].filter((part) => part !== '').join('/');
-export const documentName = nameOf;
-export const changeName = (row: ChangeText): string => `${nameOf(row)}@${row.version}`;
+export const changeName = (row: Named & { readonly version: string | number | null }): string =>
+  `${documentName(row)}@${row.version}`;
 
 /** The write that made a change; undefined: none is kept. */
 export const writeOf = ({ row, writes, document }: FoundChange): WriteText | undefined =>
@@ -100,7 +101,7 @@ export function falseDocument(row: DocumentText, state: string, salt: string): r
   const changed = changedColumns(DOCUMENT_COLUMNS, row, state, salt);
   const columns = changed.length === DOCUMENT_COLUMNS.length ? ['salt'] : changed;
   return columns.map((column) => ({
-    ...{ table: 'memory_documents', row: nameOf(row), column },
+    ...{ table: 'memory_documents', row: documentName(row), column },
     what: 'it is not what it was after the last write',
   }));
 }

@@ -174,14 +174,15 @@ const DEFAULT_MAX_TURNS = 100;
 /** Reads the agents of a configuration. Throws `agent_invalid` naming the agent and what is wrong with it. */
 export function registerAgents(config: HoldfastConfig): ReadonlyMap<string, RegisteredAgent> {
   const agents = new Map<string, RegisteredAgent>();
+  const spaces = configuredSpaces(config.memorySpaces ?? []);
   for (const [index, entry] of config.agents.entries()) {
-    const registered = readably(index, () => register(isDeclaration(entry) ? entry : { agent: entry }, config));
+    const registered = readably(index, () => register(isDeclaration(entry) ? entry : { agent: entry }, config, spaces));
     if (agents.has(registered.name))
       throw new HoldfastError('agent_invalid', `Two agents have the name ${registered.name}.`);
     agents.set(registered.name, registered);
   }
   for (const { name, agent } of agents.values()) assertSubAgents(name, agent, agents);
-  assertSameSpaces(agents.values(), configuredSpaces(config.memorySpaces ?? []));
+  assertSameSpaces(agents.values(), spaces);
   return agents;
 }
 
@@ -234,7 +235,11 @@ const declarationShape = z.strictObject({
   mcp: z.record(z.string().refine(isLabel, 'is no name of a server as capabilities write it'), mcpRules).optional(),
 });
 
-function register(declaration: AgentDeclaration, ofEngine: HoldfastConfig): RegisteredAgent {
+function register(
+  declaration: AgentDeclaration,
+  ofEngine: HoldfastConfig,
+  spaces: ReadonlyMap<string, MemorySpace>,
+): RegisteredAgent {
   const { agent, version = '1', onDenied = 'stop', onTruncated = 'fail', stream = false } = declaration;
   const { mcp = {}, plainTools: ofPlain = {} } = declaration;
   const context = declaration.context === true ? z.record(z.string(), z.unknown()) : (declaration.context ?? null);
@@ -247,7 +252,7 @@ function register(declaration: AgentDeclaration, ofEngine: HoldfastConfig): Regi
   assertDeclaration(declaration);
   const { name } = agent;
   const state = declaredState(name, declaration.state);
-  const memory = declaredMemory(name, declaration.memory, configuredSpaces(ofEngine.memorySpaces ?? []));
+  const memory = declaredMemory(name, declaration.memory, spaces);
   const limits: RunLimits = {
     maxTurns: declaration.maxTurns ?? DEFAULT_MAX_TURNS,
     maxTotalTokens: declaration.maxTotalTokens ?? null,

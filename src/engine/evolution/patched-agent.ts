@@ -6,8 +6,6 @@ import { canonical, jsonObject, sha256 } from '../../core/json.js';
 import { ProgramModel } from '../../models/program-model.js';
 import type { RegisteredAgent } from '../agents/agent-registry.js';
 
-const OPEN: ReadonlySet<string> = new Set(OPEN_SETTINGS);
-
 /**
  * The agent of the configuration as a patch makes it. Everything that the patch does not change is shared with it. Throws what
  * `judgePatch` throws.
@@ -35,7 +33,7 @@ export function patchedAgent(base: RegisteredAgent, patch: AgentPatch, version: 
 
 function changedAgent(agent: Agent, change: AgentChange): Agent {
   const { instructions, model, modelSettings, tools, handoffs } = change;
-  const kept = Object.entries(agent.modelSettings).filter(([name]) => !OPEN.has(name));
+  const kept = Object.entries(agent.modelSettings).filter(([name]) => !OPEN_SETTINGS.has(name));
   // What may change was parsed, and has the types that the SDK has.
   const settings =
     modelSettings === undefined

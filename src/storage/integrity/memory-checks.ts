@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import {
+  changeName,
   documentName,
   type FalseMemory,
   type FoundChange,
@@ -161,7 +162,7 @@ async function falseBuild(db: Knex, row: DocumentText, place: Place): Promise<re
   return [
     ...wrong.map(([column]) => of(row, column, 'it is not what its changes make')),
     ...moved.map(({ version }) => ({
-      ...{ table: 'memory_changes' as const, row: `${documentName(row)}@${version}`, column: 'frontiers' },
+      ...{ table: 'memory_changes' as const, row: changeName({ ...row, version }), column: 'frontiers' },
       what: 'the document does not stand there after the changes before',
     })),
   ];

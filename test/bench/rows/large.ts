@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { newPlace, query } from '../place.js';
+import { databaseBytes, newPlace } from '../place.js';
 import { startProcess } from '../process.js';
 import type { Row, Values } from '../row.js';
 
@@ -47,11 +47,6 @@ const WIDE: Row = {
 async function stored(resultBytes: number): Promise<Values> {
   const place = await newPlace('postgres');
   const url = place.databaseUrl ?? '';
-  const bytes = async (): Promise<number> => {
-    await query(url, 'vacuum full');
-    const [row] = await query(url, 'select pg_database_size(current_database())::float8 as bytes');
-    return Number(row?.['bytes']);
-  };
   const run = async (results: number, each: number) => {
     const job = { place, results, resultBytes: each, inputBytes: 100 };
     const child = startProcess(['--expose-gc', PAYLOAD_CHILD, JSON.stringify(job)]);
@@ -60,12 +55,12 @@ async function stored(resultBytes: number): Promise<Values> {
     return measured;
   };
   await run(1, 1);
-  const before = await bytes();
+  const before = await databaseBytes(url);
   const { ms, mb } = await run(RESULTS, resultBytes);
   return {
     'a turn': { value: ms / RESULTS, unit: 'ms' },
     memory: { value: mb, unit: 'MB' },
-    stored: { value: ((await bytes()) - before) / MB, unit: 'MB' },
+    stored: { value: ((await databaseBytes(url)) - before) / MB, unit: 'MB' },
   };
 }
 

@@ -1,4 +1,4 @@
-import { newPlace, query } from '../place.js';
+import { databaseBytes, newPlace } from '../place.js';
 import { measured } from '../process.js';
 import type { Row } from '../row.js';
 import type { ComparedSide } from '../side.js';
@@ -18,16 +18,11 @@ export const SIZE: Row = {
     for (const turns of [20, 100]) {
       const place = await newPlace('postgres');
       const url = place.databaseUrl ?? '';
-      const bytes = async (): Promise<number> => {
-        await query(url, 'vacuum full');
-        const [row] = await query(url, 'select pg_database_size(current_database())::float8 as bytes');
-        return Number(row?.['bytes']);
-      };
       const runs = turns === 20 ? RUNS : RUNS / 4;
       await measured({ side, place, work: { type: 'runs', turns, warmUp: 1, levels: [] } });
-      const before = await bytes();
+      const before = await databaseBytes(url);
       await measured({ side, place, work: { type: 'runs', turns, warmUp: 0, levels: [{ atOnce: 8, runs }] } });
-      sizes.push([`run of ${turns} turns`, { value: ((await bytes()) - before) / runs / 1024, unit: 'KB' }]);
+      sizes.push([`run of ${turns} turns`, { value: ((await databaseBytes(url)) - before) / runs / 1024, unit: 'KB' }]);
     }
     return Object.fromEntries(sizes);
   },
