@@ -47,6 +47,21 @@ export function fieldErrorsOf({ issues }: z.ZodError, prefix = ''): readonly Fie
   return [...details].map(([pointer, detail]) => ({ pointer, detail }));
 }
 
+/** A configuration that nothing can work with. The text names every wrong field as a person writes it: `budgets.perRun`. */
+export function invalidConfig(who: string, fields: readonly FieldError[]): HoldfastError {
+  const said = fields
+    .map(({ pointer, detail }) => (pointer === '' ? detail : `${placeOf(pointer)}: ${detail}`))
+    .join('; ');
+  return new HoldfastError('config_invalid', `${who} cannot work like this: ${said}.`, { fields });
+}
+
+const placeOf = (pointer: string): string =>
+  pointer
+    .slice(1)
+    .split('/')
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .join('.');
+
 /** A request that does not have its shape, naming every wrong field. `of`: what it was asked of, unless that is clear. */
 export function invalidRequest(fields: readonly FieldError[], of?: string): HoldfastError {
   const said = fields

@@ -3,7 +3,7 @@ import { DBOS, DBOSClient } from '@dbos-inc/dbos-sdk';
 import type { ModelProvider } from '@openai/agents';
 import { storedLists } from '../../steps/calls/pin-mcp-tools.js';
 import type { StepContext } from '../../steps/context.js';
-import { alertsConfig } from '../core/agents/alert-rules.js';
+import type { AlertRule } from '../core/agents/alert-rules.js';
 import { HoldfastError } from '../core/errors/errors.js';
 import { stallsConfig } from '../core/queue/worker.js';
 import { retentionOf } from '../core/retention/retention.js';
@@ -49,6 +49,7 @@ import { longWorkOf } from './long-work.js';
 import { Measuring } from './ops/measuring.js';
 import { Summaries } from './ops/summaries.js';
 import { WriteWatch } from './ops/write-watch.js';
+import { alertsIn } from './quality/alerts.js';
 import { Dispatch } from './queue/dispatch.js';
 import { assertNoLimits, limitedIn, limitsIn } from './queue/dispatch-limits.js';
 import { DispatchWaker, SEGMENT_QUEUE, segmentQueue, WAKE_CHANNEL } from './queue/segment-queue.js';
@@ -100,11 +101,13 @@ async function start(given: EngineConfig, { leaveProcess, secrets }: Beginning):
   };
   const config = withEvolution(given, { engine, replayWaiting });
   const agents = registerAgents(config);
-  const limits = limitsIn(agents.values(), config);
-  const money = await openMoney(config, agents);
+  const configured = {
+    ...{ agents, alerts: alertsIn(config, agents), limits: limitsIn(agents.values(), config) },
+    money: await openMoney(config, agents),
+  };
   const { role, log } = withDefaults(config);
   const routers = routersIn(config, agents);
-  const provider = withRouters(routers, { models: providerOf(config), prices: money.prices, log });
+  const provider = withRouters(routers, { models: providerOf(config), prices: configured.money.prices, log });
   if (role !== 'api') await assertServed(routers, provider);
   return whenDatabaseAnswers(startWaiting(config), async () => {
     const place = await takePlace(config);
@@ -112,7 +115,7 @@ async function start(given: EngineConfig, { leaveProcess, secrets }: Beginning):
       const attach = (context: EngineContext): void => {
         working = context;
       };
-      return await launch(config, { ...place, leaveProcess }, { agents, limits, money, provider, secrets, attach });
+      return await launch(config, { ...place, leaveProcess }, { ...configured, provider, secrets, attach });
     } catch (error) {
       // What is left at work would keep the process, and the next try from its place.
       await place.begun.end();
@@ -128,6 +131,7 @@ interface Process {
 
 interface Configured {
   readonly agents: ReadonlyMap<string, RegisteredAgent>;
+  readonly alerts: readonly AlertRule[];
   readonly limits: readonly LimitRow[];
   readonly money: Money;
   readonly provider: ModelProvider;
@@ -139,7 +143,7 @@ interface Configured {
 async function launch(
   config: EngineConfig,
   { database, clock, worker, started, leaveProcess, begun, anchor, metrics }: Place & Process,
-  { agents, limits, money, provider, secrets, attach }: Configured,
+  { agents, alerts, limits, money, provider, secrets, attach }: Configured,
 ): Promise<Engine> {
   const { role, capacity, crashLimit, stillAfterMs, approvalTimeoutMs, exportDir, ...defaults } = withDefaults(config);
   const { dockerPatienceMs, offer } = defaults;
@@ -192,7 +196,6 @@ async function launch(
   const order = new TaskOrder(config.scheduling === undefined ? null : schedulingConfig.parse(config.scheduling));
   const retries = taskRetries.parse(config.retries ?? {});
   const stalls = stallsConfig.parse(config.stalls ?? {});
-  const alerts = alertsConfig.parse(config.alerts ?? { rules: [] }).rules;
   const exports = new ExportQueue(theClient);
   const ending = new AbortController();
   let stopping: Promise<void> | undefined;

@@ -15,6 +15,8 @@ import { openLeftDatabase } from './database/left-database.js';
 const rule = alertRule.parse({
   ...{ name: 'slow', measure: 'turns', windowMinutes: 10, when: { type: 'change', above: 2 } },
 });
+/** Of every measure, also of shares. */
+const RISES = { when: { type: 'change', above: 0.1 } };
 const STANDING = { state: 'firing', sinceMs: 0, rightSinceMs: null, value: 4, compared: 3, tasks: 1 } as const;
 
 describeEachDatabase('rows of alerts', (kind) => {
@@ -44,7 +46,7 @@ describeEachDatabase('rows of alerts', (kind) => {
 
   it('measures each window, the last one first', async () => {
     const measure = (more: object, windows: number) =>
-      database.knex.transaction((trx) => measureWindows(trx, alertRule.parse({ ...rule, ...more }), windows));
+      database.knex.transaction((trx) => measureWindows(trx, alertRule.parse({ ...rule, ...RISES, ...more }), windows));
     expect(await measure({}, 2)).toEqual([
       { tasks: 6, value: 4 },
       { tasks: 7, value: 4 },

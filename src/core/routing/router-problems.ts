@@ -1,5 +1,6 @@
 import type { FieldError } from '../errors/errors.js';
 import { fieldErrorsOf } from '../field-errors.js';
+import { isObject } from '../json.js';
 import { type RouterConfig, routersShape } from './router-config.js';
 import { planOf, type RouterPlan } from './router-plan.js';
 
@@ -15,14 +16,25 @@ export const NEAR = 1e-9;
 /** The routers of a configuration, or everything that is wrong with it, by RFC 6901 pointers below `/routers`. */
 export function readRouters(given: unknown): {
   readonly plans: readonly RouterPlan[];
+  /** Of all that are given, also of wrong ones. */
+  readonly names: readonly string[];
   readonly problems: readonly FieldError[];
 } {
-  const { data, error } = routersShape.safeParse(given ?? {});
-  if (error !== undefined) return { plans: [], problems: fieldErrorsOf(error, '/routers') };
-  const configs = Object.entries(data);
+  const { error } = routersShape.safeParse(given ?? {});
+  const misshapen = error === undefined ? [] : fieldErrorsOf(error, '/routers');
+  const entries = isObject(given) ? Object.entries(given) : [];
+  const names = entries.map(([name]) => name);
+  // A wrong router hides nothing of what is wrong with the others.
+  const configs = entries.flatMap(([name, config]) =>
+    Object.entries(routersShape.safeParse({ [name]: config }).data ?? {}),
+  );
   const plans = configs.map(([name, config]) => planOf(name, config));
-  const problems = [...configs.flatMap(([name, config]) => sumProblems(name, config)), ...referenceProblems(plans)];
-  return { plans, problems };
+  const problems = [
+    ...misshapen,
+    ...configs.flatMap(([name, config]) => sumProblems(name, config)),
+    ...referenceProblems(plans, names),
+  ];
+  return { plans: problems.length === 0 ? plans : [], names, problems };
 }
 
 export function sumProblems(name: string, config: RouterConfig): FieldError[] {
@@ -48,7 +60,8 @@ export function sumProblems(name: string, config: RouterConfig): FieldError[] {
 export const pointerOf = (router: string, { path }: { readonly path: string }): string =>
   `/routers/${router}/${path.replaceAll('.', '/')}`;
 
-export function referenceProblems(plans: readonly RouterPlan[]): FieldError[] {
+/** `given`: the names of routers, also of those that are wrong in another way. */
+export function referenceProblems(plans: readonly RouterPlan[], given: readonly string[]): FieldError[] {
   const byName = new Map(plans.map((plan) => [plan.name, plan]));
   const problems: FieldError[] = [];
   const done = new Set<string>();
@@ -58,7 +71,8 @@ export function referenceProblems(plans: readonly RouterPlan[]): FieldError[] {
       if (named === null) continue;
       const pointer = pointerOf(plan.name, candidate);
       const next = byName.get(named);
-      if (next === undefined) problems.push({ pointer, detail: `there is no router ${JSON.stringify(named)}` });
+      if (!given.includes(named)) problems.push({ pointer, detail: `there is no router ${JSON.stringify(named)}` });
+      else if (next === undefined) continue;
       else if (trail.includes(named)) {
         const circle = [...trail.slice(trail.indexOf(named)), named].join(' → ');
         problems.push({ pointer, detail: `it leads back to itself: ${circle}` });

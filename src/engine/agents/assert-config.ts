@@ -4,8 +4,7 @@ import { evolutionConfig } from '../../core/agents/evolution-terms.js';
 import { ceilings, hostFolder } from '../../core/containers/ceilings.js';
 import { imagePolicy } from '../../core/containers/image-policy.js';
 import { workerLabels } from '../../core/containers/worker-offer.js';
-import { HoldfastError } from '../../core/errors/errors.js';
-import { fieldErrorsOf } from '../../core/field-errors.js';
+import { fieldErrorsOf, invalidConfig } from '../../core/field-errors.js';
 import { LONGEST_MS } from '../../core/interruptions/wait.js';
 import { isObject, isRecord, nameText } from '../../core/json.js';
 import { ollamaAddress } from '../../core/models/ollama-address.js';
@@ -76,17 +75,6 @@ export function assertConfig(config: EngineConfig): void {
     ...(error === undefined ? [] : fieldErrorsOf(error)),
     ...(isObject(config.providers) ? providerProblems(config.providers, config.role) : []),
   ];
-  if (fields.length > 0) {
-    const said = fields.map(({ pointer, detail }) => `${pathOf(pointer)}: ${detail}`).join('; ');
-    throw new HoldfastError('config_invalid', `The engine cannot work like this: ${said}.`, { fields });
-  }
+  if (fields.length > 0) throw invalidConfig('The engine', fields);
   if (config.ollamaHost) ollamaAddress(config.ollamaHost);
 }
-
-/** A pointer as a person writes the place: `providers.lab.baseURL`. */
-const pathOf = (pointer: string): string =>
-  pointer
-    .slice(1)
-    .split('/')
-    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
-    .join('.');

@@ -1,4 +1,5 @@
 import { HoldfastError } from '../../core/errors/errors.js';
+import { invalidConfig } from '../../core/field-errors.js';
 import { isMemorySpace, isSameSpace, type MemorySpace } from '../../core/tools/memory-space.js';
 
 const invalid = (agent: string, detail: string): HoldfastError =>
@@ -8,15 +9,15 @@ const invalid = (agent: string, detail: string): HoldfastError =>
 
 /** The spaces of a configuration by name. Throws `config_invalid`. */
 export function configuredSpaces(spaces: readonly MemorySpace[]): ReadonlyMap<string, MemorySpace> {
+  if (!Array.isArray(spaces))
+    throw invalidConfig('The engine', [{ pointer: '/memorySpaces', detail: 'expected a list of memorySpace(…)' }]);
   const byName = new Map<string, MemorySpace>();
   for (const [at, space] of spaces.entries()) {
     const detail = isMemorySpace(space)
       ? byName.has(space.name) && `two spaces have the name ${space.name}`
       : 'must be made by memorySpace()';
     if (detail !== false) {
-      const pointer = `/memorySpaces/${at}`;
-      const text = `The engine cannot work like this: memorySpaces.${at}: ${detail}.`;
-      throw new HoldfastError('config_invalid', text, { fields: [{ pointer, detail }] });
+      throw invalidConfig('The engine', [{ pointer: `/memorySpaces/${at}`, detail }]);
     }
     byName.set(space.name, space);
   }

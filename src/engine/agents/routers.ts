@@ -1,6 +1,7 @@
 import type { ModelProvider } from '@openai/agents';
 import { highestCostOf } from '../../core/budgets/price.js';
-import { type FieldError, HoldfastError } from '../../core/errors/errors.js';
+import type { FieldError } from '../../core/errors/errors.js';
+import { invalidConfig } from '../../core/field-errors.js';
 import type { EngineLog } from '../../core/ops/log-record.js';
 import type { CostOf } from '../../core/routing/route-order.js';
 import type { RouterPlan } from '../../core/routing/router-plan.js';
@@ -19,18 +20,13 @@ import type { HoldfastConfig } from './define.js';
  */
 export function routersIn(config: HoldfastConfig, agents: ReadonlyMap<string, RegisteredAgent>): readonly RouterPlan[] {
   const own = config.providers !== undefined && Object.hasOwn(config.providers, 'router');
-  const { plans, problems } = readRouters(config.routers);
+  const { plans, names, problems } = readRouters(config.routers);
   const clash = { pointer: '/providers/router', detail: 'the prefix is that of `routers`; give the provider another' };
-  assertNone([
-    ...problems,
-    ...(own && plans.length > 0 ? [clash] : []),
-    ...(own || problems.length > 0 ? [] : strayAgents(plans, agents)),
-  ]);
+  assertNone([...problems, ...(own && names.length > 0 ? [clash] : []), ...(own ? [] : strayAgents(names, agents))]);
   return plans;
 }
 
-function strayAgents(plans: readonly RouterPlan[], agents: ReadonlyMap<string, RegisteredAgent>): FieldError[] {
-  const known = plans.map(({ name }) => name);
+function strayAgents(known: readonly string[], agents: ReadonlyMap<string, RegisteredAgent>): FieldError[] {
   return [...agents.values()].flatMap(({ agent }, at) =>
     reachableAgents(agent).flatMap(({ name, model }) => {
       const named = typeof model === 'string' ? routerNamed(model) : null;
@@ -60,9 +56,7 @@ export async function assertServed(plans: readonly RouterPlan[], models: ModelPr
 }
 
 function assertNone(fields: readonly FieldError[]): void {
-  if (fields.length === 0) return;
-  const said = fields.map(({ pointer, detail }) => `${pointer.slice(1).replaceAll('/', '.')}: ${detail}`).join('; ');
-  throw new HoldfastError('config_invalid', `The routers cannot work like this: ${said}.`, { fields });
+  if (fields.length > 0) throw invalidConfig('The routers', fields);
 }
 
 /** The models of a configuration, with its routers as `router/<name>`. */

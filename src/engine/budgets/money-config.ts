@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { type Budgets, budgets } from '../../core/budgets/budget.js';
 import { configuredPrice, priceTable } from '../../core/budgets/price.js';
-import { type FieldError, HoldfastError } from '../../core/errors/errors.js';
-import { fieldErrorsOf } from '../../core/field-errors.js';
+import { fieldErrorsOf, invalidConfig, pointerTo } from '../../core/field-errors.js';
 import { PriceBook } from '../../models/budgets/price-book.js';
 
 const moneyConfig = z.object({
@@ -23,20 +22,18 @@ export async function openMoney(
   agents: ReadonlyMap<string, { readonly plan: object | null }>,
 ): Promise<Money> {
   const parsed = moneyConfig.safeParse(config);
-  if (!parsed.success) throw invalid(fieldErrorsOf(parsed.error));
+  if (!parsed.success) throw invalidConfig('The engine', fieldErrorsOf(parsed.error));
   const { prices, unknownPrice, budgets: allowed } = parsed.data;
   const unknown = Object.keys(allowed.perAgent ?? {}).filter((name) => !agents.has(name));
   if (unknown.length > 0) {
     const detail = 'there is no agent of this name';
-    throw invalid(unknown.map((name) => ({ pointer: `/budgets/perAgent/${name}`, detail })));
+    throw invalidConfig(
+      'The engine',
+      unknown.map((name) => ({ pointer: pointerTo(['budgets', 'perAgent', name]), detail })),
+    );
   }
   const plans = [...agents].filter(([, { plan }]) => plan !== null);
   const free = Object.fromEntries(plans.map(([name]) => [`object/${name}`, 'free' as const]));
   const ceiling = unknownPrice === 'refuse' ? null : unknownPrice.ceiling;
   return { prices: await PriceBook.open({ ...free, ...prices }, ceiling), budgets: allowed };
-}
-
-function invalid(fields: readonly FieldError[]): HoldfastError {
-  const said = fields.map(({ pointer, detail }) => `${pointer.slice(1)}: ${detail}`).join('; ');
-  return new HoldfastError('config_invalid', `The engine cannot work like this: ${said}.`, { fields });
 }

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { bucketPlaceOf, isBucketText, PLACE_EXPECTED } from '../../core/exports/bucket-place.js';
-import { fieldErrorsOf } from '../../core/field-errors.js';
+import { fieldErrorsOf, invalidConfig } from '../../core/field-errors.js';
 import { shownAddress } from '../../core/secrets/secret-patterns.js';
 import { isSecret, type Secret } from '../../models/secrets/secret.js';
 import { CheckpointObjects } from '../../object-store/checkpoint-objects.js';
@@ -25,11 +25,7 @@ const shape = z.strictObject({
 /** Throws `config_invalid`, `secret_unreadable`. */
 export async function openAnchor(config: EngineConfig, database: Database, now: () => number): Promise<Anchor> {
   const { data, error } = z.object({ evidence: shape.prefault({}) }).safeParse({ evidence: config.evidence });
-  if (data === undefined) {
-    const fields = fieldErrorsOf(error);
-    const said = fields.map(({ pointer, detail }) => `${pointer.slice(1).replaceAll('/', '.')}: ${detail}`).join('; ');
-    throw new HoldfastError('config_invalid', `The engine cannot work like this: ${said}.`, { fields });
-  }
+  if (data === undefined) throw invalidConfig('The engine', fieldErrorsOf(error));
   const { signingKey, publicKeys = [], checkpoints, intervalMs = DEFAULT_INTERVAL_MS } = data.evidence;
   const dataDir = config.dataDir ?? '.holdfast';
   const readKeys = () =>

@@ -1,7 +1,7 @@
-import type { AlertRule } from '../../core/agents/alert-rules.js';
+import { type AlertRule, alertsConfig } from '../../core/agents/alert-rules.js';
 import type { Caller } from '../../core/caller.js';
 import { HoldfastError } from '../../core/errors/errors.js';
-import { fieldErrorsOf, invalidRequest } from '../../core/field-errors.js';
+import { fieldErrorsOf, invalidConfig, invalidRequest } from '../../core/field-errors.js';
 import {
   type AlertList,
   type AlertView,
@@ -19,7 +19,22 @@ import {
   readAlerts,
   setSilence,
 } from '../../storage/quality/alerts.js';
+import type { EngineConfig } from '../engine-config.js';
 import type { EngineContext } from '../engine-context.js';
+
+/** The alert rules of a configuration. A rule for an agent that is not there would watch nothing. Throws `config_invalid`. */
+export function alertsIn(
+  config: Pick<EngineConfig, 'alerts'>,
+  agents: ReadonlyMap<string, unknown>,
+): readonly AlertRule[] {
+  const { rules } = alertsConfig.parse(config.alerts ?? { rules: [] });
+  const detail = 'there is no agent of this name';
+  const strays = rules.flatMap(({ only }, at) =>
+    only.agent === undefined || agents.has(only.agent) ? [] : [{ pointer: `/alerts/rules/${at}/only/agent`, detail }],
+  );
+  if (strays.length > 0) throw invalidConfig('The engine', strays);
+  return rules;
+}
 
 /** Looks at the rules that are due. One transaction for each, under the lock of its row: one worker looks, however many try. */
 export async function evaluateAlerts(context: EngineContext, isStopping: () => boolean): Promise<void> {

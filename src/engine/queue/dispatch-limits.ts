@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { requirementsText } from '../../core/containers/worker-offer.js';
 import { HoldfastError } from '../../core/errors/errors.js';
-import { fieldErrorsOf } from '../../core/field-errors.js';
+import { fieldErrorsOf, invalidConfig } from '../../core/field-errors.js';
 import {
   type DispatchLimits,
   type NamedLimits,
@@ -39,9 +39,7 @@ export function limitsIn(
 function parsedIn<T>(shape: z.ZodType<T>, value: unknown, place: string): T {
   const parsed = shape.safeParse(value);
   if (parsed.success) return parsed.data;
-  const fields = fieldErrorsOf(parsed.error, place);
-  const said = fields.map(({ pointer, detail }) => `${pointer.slice(1)}: ${detail}`).join('; ');
-  throw new HoldfastError('config_invalid', `The engine cannot work like this: ${said}.`, { fields });
+  throw invalidConfig('The engine', fieldErrorsOf(parsed.error, place));
 }
 
 /** Which images and models these limits name, and what the agents have of both. */

@@ -1,7 +1,7 @@
 import type { Model, ModelProvider } from '@openai/agents';
 import { z } from 'zod';
 import { type FieldError, HoldfastError } from '../../core/errors/errors.js';
-import { pointerTo } from '../../core/field-errors.js';
+import { invalidConfig, pointerTo } from '../../core/field-errors.js';
 import { NATIVE_PROVIDERS, type NativeProviderRow } from '../../core/models/model-provider-table.js';
 import { badCassette, type Cassette } from '../cassettes/cassette.js';
 import { recordingFetch } from '../cassettes/cassette-recorder.js';
@@ -95,8 +95,7 @@ export class NativeProvider implements ModelProvider {
     const fields = this.problems();
     const row = NATIVE_PROVIDERS[this.#options.like];
     if (fields.length === 0 && row !== undefined) return row;
-    const said = fields.map(({ pointer, detail }) => `${pointer.slice(1).replaceAll('/', '.')}: ${detail}`);
-    throw new HoldfastError('config_invalid', `The provider cannot work like this: ${said.join('; ')}.`, { fields });
+    throw invalidConfig('The provider', fields);
   }
 
   #destination(row: NativeProviderRow, model: string): Destination {

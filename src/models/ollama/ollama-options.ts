@@ -1,7 +1,7 @@
 import { type ModelSettings, UserError } from '@openai/agents';
 import { z } from 'zod';
-import { type FieldError, HoldfastError } from '../../core/errors/errors.js';
-import { fieldErrorsOf } from '../../core/field-errors.js';
+import type { FieldError } from '../../core/errors/errors.js';
+import { fieldErrorsOf, invalidConfig } from '../../core/field-errors.js';
 import { isOllamaAddress, OLLAMA_ADDRESS } from '../../core/models/ollama-address.js';
 import { unknownNames } from '../../core/nearest-name.js';
 import { timeoutOption } from '../openai/openai-compatible-options.js';
@@ -45,9 +45,7 @@ export function ollamaProblems(options: object): readonly FieldError[] {
 /** Throws `config_invalid` that names every option that is wrong. */
 export function assertOllamaOptions(options: object): void {
   const fields = ollamaProblems(options);
-  if (fields.length === 0) return;
-  const said = fields.map(({ pointer, detail }) => `${pointer.slice(1)}: ${detail}`).join('; ');
-  throw new HoldfastError('config_invalid', `The Ollama models cannot work like this: ${said}.`, { fields });
+  if (fields.length > 0) throw invalidConfig('The Ollama models', fields);
 }
 
 export interface OllamaSettingsOptions {

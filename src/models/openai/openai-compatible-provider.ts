@@ -6,7 +6,7 @@ import {
   OpenAIProvider,
 } from '@openai/agents';
 import { type FieldError, HoldfastError } from '../../core/errors/errors.js';
-import { pointerTo } from '../../core/field-errors.js';
+import { invalidConfig, pointerTo } from '../../core/field-errors.js';
 import { MODEL_PROVIDERS, type ModelProviderRow } from '../../core/models/model-provider-table.js';
 import { openaiRecording } from '../cassettes/openai-recording.js';
 import type { Dialect } from '../dialects/dialect.js';
@@ -97,8 +97,7 @@ export class OpenAICompatibleProvider implements ModelProvider {
   #assertOptions(): void {
     const fields = this.problems();
     if (fields.length === 0) return;
-    const said = fields.map(({ pointer, detail }) => `${pointer.slice(1).replaceAll('/', '.')}: ${detail}`);
-    throw new HoldfastError('config_invalid', `The provider cannot work like this: ${said.join('; ')}.`, { fields });
+    throw invalidConfig('The provider', fields);
   }
 
   #endpointFor(model: string): Endpoint {

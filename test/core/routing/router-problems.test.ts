@@ -43,6 +43,20 @@ it('names every wrong field of every router at once', () => {
   });
 });
 
+it('a wrong router hides nothing of what is wrong with the others', () => {
+  expect(
+    problemsOf({
+      odd: { strategy: 'cheapest', candidates: ['a'] },
+      lost: { strategy: 'round_robin', candidates: ['router/nowhere', 'router/odd'] },
+      short: { strategy: 'experiment', arms: [{ name: 'a', model: 'm', share: 0.5 }] },
+    }),
+  ).toEqual({
+    '/routers/odd/strategy': expect.any(String),
+    '/routers/lost/candidates/0': 'there is no router "nowhere"',
+    '/routers/short/arms': 'the shares make 0.5, expected 1',
+  });
+});
+
 it('weights and shares must make something', () => {
   const arm = (name: string, share: number) => ({ name, model: 'm', share });
   expect(

@@ -12,6 +12,8 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
+const ALERT = { name: 'a', measure: 'turns', only: { agent: 'clrek' }, when: { type: 'threshold', above: 5 } };
+
 test.each<[string, object, RegExp]>([
   ['no segment at once', { concurrency: 0 }, /concurrency: /],
   ['half a turn', { turnsPerSegment: 0.5 }, /turnsPerSegment: /],
@@ -31,6 +33,18 @@ test.each<[string, object, RegExp]>([
   ['half a container', { workerContainers: 0.5 }, /workerContainers: /],
   ['no processors', { workerCpuCores: 0 }, /workerCpuCores: /],
   ['memory that holds nothing', { workerMemoryMb: 1 }, /workerMemoryMb: /],
+  ['spaces of memory that are no list', { memorySpaces: 5 }, /memorySpaces: expected a list/],
+  [
+    'a budget in a wrong place',
+    { budgets: { perAgent: { clerk: { perDay: 1 } } } },
+    /: budgets\.perAgent\.clerk\.perDay: /,
+  ],
+  ['a price of nothing', { prices: { 'lab/one': 1 } }, /: prices\.lab\/one: /],
+  [
+    'an alert of an agent that is not there',
+    { alerts: { rules: [ALERT] } },
+    /alerts\.rules\.0\.only\.agent: there is no/,
+  ],
   ['a log that is a text', { log: 'stderr' }, /log: expected a log/],
 ])('an engine with %s is refused before anything is made', async (_what, wrong, named) => {
   const starting = createEngine({ agents: [], dataDir: join(dir, 'data'), ...wrong });

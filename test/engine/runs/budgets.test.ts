@@ -309,10 +309,10 @@ describeEachDatabase('runs with budgets', (kind) => {
 });
 
 test.each([
-  [{ budgets: { perRun: 2 } }, 'budgets/perRun'],
-  [{ budgets: { perAgent: { nobody: { perDay: '1' } } } }, 'budgets/perAgent/nobody'],
-  [{ budgets: { perTenant: { named: { a: { perDay: '-1' } } } } }, 'budgets/perTenant/named/a/perDay'],
-  [{ budgets: { onExhausted: 'pause' } }, 'budgets/onExhausted'],
+  [{ budgets: { perRun: 2 } }, 'budgets.perRun'],
+  [{ budgets: { perAgent: { nobody: { perDay: '1' } } } }, 'budgets.perAgent.nobody'],
+  [{ budgets: { perTenant: { named: { a: { perDay: '-1' } } } } }, 'budgets.perTenant.named.a.perDay'],
+  [{ budgets: { onExhausted: 'pause' } }, 'budgets.onExhausted'],
   [{ budgets: { perMonth: '1' } }, 'budgets'],
   [{ unknownPrice: 'zero' }, 'unknownPrice'],
 ])('%j keeps the engine from starting, and is named', async (bad, path) => {
