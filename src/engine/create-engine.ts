@@ -67,8 +67,8 @@ import { RunningSegments } from './workers/running-segments.js';
 import { Drain, ProcessGate, progressGate } from './workers/step-gate.js';
 import { BUILD, type Place, startWaiting, takePlace } from './workers/take-place.js';
 import { settleLeft } from './workers/takeover.js';
-import { serverLines, stepLines, workerLog } from './workers/worker.js';
 import { holdLock, WorkerLease } from './workers/worker-lease.js';
+import { serverLines, stepLines, WorkerLog } from './workers/worker-log.js';
 
 /** A database that is away must not keep a process from stopping. */
 const MARKED_WITHIN_MS = 1000;
@@ -78,10 +78,11 @@ const DELTA_CHANNEL = 'holdfast_deltas';
  * Opens the database, takes this worker's place, recovers its segments and starts to work. One engine per process. Throws
  * named errors for everything that keeps it from starting, and leaves nothing open then.
  */
-export async function createEngine(config: EngineConfig): Promise<Engine> {
-  const secrets = declaredSecrets(config);
+export async function createEngine(given: EngineConfig): Promise<Engine> {
+  const secrets = declaredSecrets(given);
   await knowAll(secrets);
-  assertConfig(config);
+  assertConfig(given);
+  const config = given.log === undefined ? given : { ...given, log: WorkerLog.around(given.log) };
   const exitProcess = takeProcess(config.log);
   try {
     return await start(config, { leaveProcess: exitProcess, secrets });
@@ -111,6 +112,7 @@ async function start(given: EngineConfig, { leaveProcess, secrets }: Beginning):
   if (role !== 'api') await assertServed(routers, provider);
   return whenDatabaseAnswers(startWaiting(config), async () => {
     const place = await takePlace(config);
+    WorkerLog.around(log).name(place.worker.id);
     try {
       const attach = (context: EngineContext): void => {
         working = context;
@@ -145,9 +147,9 @@ async function launch(
   { database, clock, worker, started, leaveProcess, begun, anchor, metrics }: Place & Process,
   { agents, alerts, limits, money, provider, secrets, attach }: Configured,
 ): Promise<Engine> {
-  const { role, capacity, crashLimit, stillAfterMs, approvalTimeoutMs, exportDir, ...defaults } = withDefaults(config);
+  const { role, capacity, crashLimit, stillAfterMs, approvalTimeoutMs, exportDir, log, ...defaults } =
+    withDefaults(config);
   const { dockerPatienceMs, offer } = defaults;
-  const log = workerLog(defaults.log, worker.id);
   const hostFolders = new HostFolders(config, agents.values(), secretFiles(secrets));
   let client: DBOSClient | undefined;
   const theClient = (): DBOSClient => {

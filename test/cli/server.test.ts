@@ -227,6 +227,10 @@ describe('the commands against a server', () => {
       expect.arrayContaining(['started', 'request', 'stopping', 'stopped']),
     );
     expect(lines.find(({ event }) => event === 'started')).toMatchObject({ component: 'engine', workerId: 'local' });
+    const unnamed = lines
+      .slice(lines.findIndex(({ event }) => event === 'started'))
+      .filter(({ workerId }) => workerId !== 'local');
+    expect(unnamed).toEqual([]);
     expect(stderr).not.toContain(headers.Authorization.slice('Bearer '.length));
     await own.drop();
   });

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { nameText } from '../json.js';
-import { DIFFICULTIES } from '../tasks/task-definition.js';
 
 /** Rules that watch how tasks end. */
 
@@ -95,7 +94,7 @@ export const alertRule = z
         agent: nameText.exactOptional(),
         name: nameText.exactOptional(),
         category: nameText.exactOptional(),
-        difficulty: z.enum(DIFFICULTIES).exactOptional(),
+        difficulty: nameText.exactOptional(),
       })
       .default({}),
     /** Length of a window, in minutes. */

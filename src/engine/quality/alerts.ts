@@ -9,6 +9,7 @@ import {
   silenceAlert as silenceShape,
 } from '../../core/quality/alert.js';
 import { comparedOf, nextStanding, windowsOf } from '../../core/quality/alert-state.js';
+import { DIFFICULTIES } from '../../core/tasks/task-definition.js';
 import {
   type AlertRow,
   dueAlerts,
@@ -22,16 +23,20 @@ import {
 import type { EngineConfig } from '../engine-config.js';
 import type { EngineContext } from '../engine-context.js';
 
-/** The alert rules of a configuration. A rule for an agent that is not there would watch nothing. Throws `config_invalid`. */
+/** The alert rules of a configuration. A rule for an agent or a difficulty that is not there would watch nothing. Throws `config_invalid`. */
 export function alertsIn(
   config: Pick<EngineConfig, 'alerts'>,
   agents: ReadonlyMap<string, unknown>,
 ): readonly AlertRule[] {
   const { rules } = alertsConfig.parse(config.alerts ?? { rules: [] });
-  const detail = 'there is no agent of this name';
-  const strays = rules.flatMap(({ only }, at) =>
-    only.agent === undefined || agents.has(only.agent) ? [] : [{ pointer: `/alerts/rules/${at}/only/agent`, detail }],
-  );
+  const strays = rules.flatMap(({ only: { agent, difficulty } }, at) => [
+    ...(agent === undefined || agents.has(agent)
+      ? []
+      : [{ pointer: `/alerts/rules/${at}/only/agent`, detail: 'there is no agent of this name' }]),
+    ...(difficulty === undefined || DIFFICULTIES.some((one) => one === difficulty)
+      ? []
+      : [{ pointer: `/alerts/rules/${at}/only/difficulty`, detail: `expected one of ${DIFFICULTIES.join(', ')}` }]),
+  ]);
   if (strays.length > 0) throw invalidConfig('The engine', strays);
   return rules;
 }

@@ -1,8 +1,6 @@
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ExecutedStep } from '../../../steps/context.js';
 import { HoldfastError } from '../../core/errors/errors.js';
-import type { EngineLog, LogFields } from '../../core/ops/log-record.js';
 import type { Page, PageOf } from '../../core/page.js';
 import type { WorkerStop, WorkerView } from '../../core/queue/worker.js';
 import type { Database, SessionLock } from '../../storage/database/database.js';
@@ -141,29 +139,6 @@ export async function regainLock(
     await sleep(LOCK_RETRY_MS, undefined, { signal: stopping });
   }
 }
-
-/** A log whose lines name the worker that says them. */
-export function workerLog(log: EngineLog, workerId: string): EngineLog {
-  const named = (fields: LogFields): LogFields => ({ workerId, ...fields });
-  return {
-    debug: (fields, message) => log.debug(named(fields), message),
-    info: (fields, message) => log.info(named(fields), message),
-    warn: (fields, message) => log.warn(named(fields), message),
-    error: (fields, message) => log.error(named(fields), message),
-  };
-}
-
-/** What MCP servers write to their standard error, as lines of the log. */
-export const serverLines =
-  (log: EngineLog) =>
-  (server: string, line: string): void =>
-    log.info({ component: 'mcp', event: 'server_said', server }, line);
-
-/** What a worker executed, as lines of the log: what a step was, and nothing of what was said in it. */
-export const stepLines =
-  (log: EngineLog) =>
-  ({ runId, taskId, step, ...more }: ExecutedStep): void =>
-    log.info({ component: 'steps', event: 'step_executed', runId, taskId, step, ...more }, 'a step was executed');
 
 export async function listWorkers(context: EngineContext, { limit, cursor }: PageOf): Promise<Page<WorkerView>> {
   const after = cursor === undefined ? {} : { after: cursor };

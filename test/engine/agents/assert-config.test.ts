@@ -12,6 +12,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
+const HARD = { name: 'a', measure: 'turns', only: { difficulty: 'nightmare' }, when: { type: 'threshold', above: 5 } };
 const ALERT = { name: 'a', measure: 'turns', only: { agent: 'clrek' }, when: { type: 'threshold', above: 5 } };
 
 test.each<[string, object, RegExp]>([
@@ -44,6 +45,11 @@ test.each<[string, object, RegExp]>([
     'an alert of an agent that is not there',
     { alerts: { rules: [ALERT] } },
     /alerts\.rules\.0\.only\.agent: there is no/,
+  ],
+  [
+    'an alert of a difficulty that no task has',
+    { alerts: { rules: [HARD] } },
+    /only\.difficulty: expected one of easy/,
   ],
   ['a log that is a text', { log: 'stderr' }, /log: expected a log/],
 ])('an engine with %s is refused before anything is made', async (_what, wrong, named) => {

@@ -10,6 +10,7 @@ import { PAGE_LIMIT, type Page } from '../../../core/page.js';
 import type { HoldfastConfig } from '../../../engine/agents/define.js';
 import { hearerOf, watchStrayThrows } from '../../../engine/dbos/stray-throws.js';
 import type { Engine } from '../../../engine/engine.js';
+import { WorkerLog } from '../../../engine/workers/worker-log.js';
 import { knowSecret } from '../../../models/secrets/known-secrets.js';
 import { type CliServices, consoleIntoLog, type HttpServer } from '../../cli-services.js';
 import { assertPortFree } from '../../doctor/check-process.js';
@@ -157,7 +158,7 @@ interface OpenServer {
 export async function serve(settings: Settings, services: CliServices): Promise<void> {
   // Whatever this process makes is for its user alone, also what tools and servers that it starts make.
   process.umask(0o077);
-  const log = (await import('../../json-log.js')).jsonLog(settings.logLevel);
+  const log = WorkerLog.around((await import('../../json-log.js')).jsonLog(settings.logLevel));
   watchStrayThrows(hearerOf(log));
   consoleIntoLog(log);
   const stop = watchStopSignals(settings.shutdownGraceMs, log);
