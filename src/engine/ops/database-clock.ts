@@ -3,6 +3,7 @@ import type { EngineLog } from '../../core/ops/log-record.js';
 import type { Metrics } from '../../metrics/metrics.js';
 import { databaseTimeMs } from '../../storage/database/columns.js';
 import { type DatabaseTrouble, databaseTrouble } from '../../storage/database/database-trouble.js';
+import { hearFailures } from '../../storage/database/transactions.js';
 import { elapsedMs } from '../concurrency/repeated-work.js';
 
 /**
@@ -58,7 +59,7 @@ const WHAT: Readonly<Record<DatabaseTrouble, string | null>> = {
 /** Says in the log what keeps the database from doing what it is asked: runs wait for it, and nothing else of them shows. */
 export function logDatabaseErrors(db: Knex, log: EngineLog, metrics: Metrics): void {
   const toldAt = new Map<DatabaseTrouble, number>();
-  db.on('query-error', (error: unknown) => {
+  hearFailures(db, (error) => {
     const trouble = databaseTrouble(error);
     metrics.databaseFailed(trouble ?? 'other');
     const what = trouble === null ? null : WHAT[trouble];

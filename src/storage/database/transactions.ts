@@ -34,6 +34,26 @@ export async function rawConnection<T>(db: Knex, work: (connection: ClientBase) 
   }
 }
 
+/**
+ * Hears of every statement that fails, and of every connection that a statement could not have: knex tells the first alone. Uses a private
+ * part of knex's client.
+ */
+export function hearFailures(db: Knex, hear: (error: unknown) => void): void {
+  db.on('query-error', hear);
+  const client: { acquireConnection?: (...args: unknown[]) => Promise<unknown> } = db.client;
+  const acquire = client.acquireConnection;
+  if (typeof acquire !== 'function')
+    throw new HoldfastError('library_changed', 'knex does not have client.acquireConnection any more.');
+  client.acquireConnection = async function (...args) {
+    try {
+      return await acquire.apply(this, args);
+    } catch (error) {
+      hear(error);
+      throw error;
+    }
+  };
+}
+
 const isTransaction = (db: Knex): db is Knex.Transaction => db.isTransaction === true;
 
 /**
