@@ -16,6 +16,8 @@ import type { Place } from './place.js';
 export interface NumbersJob {
   readonly place: Place;
   readonly workerId: string;
+  /** How long approvals and timers wait. */
+  readonly waitSeconds: number;
   readonly act: /** Lets runs wait, for a decision, a time or an event. */
     | { readonly type: 'wait'; readonly agent: 'payer' | 'sleeper' | 'hearer'; readonly count: number }
     | { readonly type: 'work' }
@@ -45,7 +47,7 @@ const asking = (name: string, tool: string, args: object) =>
 
 const pay = defineTool({
   ...{ name: 'pay', description: 'Pays.', input: z.object({}), output: z.string(), effect: 'unsafe' },
-  approvalExpiresInMs: 86_400_000,
+  approvalExpiresInMs: job.waitSeconds * 1000,
   execute: () => 'paid',
 });
 
@@ -58,7 +60,7 @@ const engine = await createEngine({
     defineAgent({
       agent: new Agent({
         name: 'sleeper',
-        model: asking('sleeper', 'sleep', { seconds: 86_400 }),
+        model: asking('sleeper', 'sleep', { seconds: job.waitSeconds }),
         tools: [sleepTool()],
       }),
       grants: ['time:sleep:timer'],

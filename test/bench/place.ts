@@ -81,3 +81,12 @@ export async function databaseBytes(url: string): Promise<number> {
   const [row] = await query(url, 'select pg_database_size(current_database())::float8 as bytes');
   return Number(row?.['bytes']);
 }
+
+/** Begins a transaction with a statement, and keeps it open: what it locks is held until `release`. */
+export async function holding(url: string, sql: string): Promise<{ readonly release: () => Promise<void> }> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query('begin');
+  await client.query(sql);
+  return { release: () => client.end() };
+}

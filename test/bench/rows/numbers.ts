@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { NumbersJob } from '../numbers-child.js';
-import { newPlace, type Place, query } from '../place.js';
+import { holding, newPlace, query } from '../place.js';
 import { type Started, startProcess } from '../process.js';
 import type { Row, Values } from '../row.js';
 
@@ -9,13 +9,16 @@ const COUNT = { quick: 300, full: 1000 };
 const WORKERS: { readonly [side: string]: number } = { 'three workers': 3, 'one worker': 1 };
 const LOOK_MS = 100;
 
-const start = (place: Place, workerId: string, act: NumbersJob['act']): Started =>
-  startProcess([CHILD, JSON.stringify({ place, workerId, act } satisfies NumbersJob)]);
+/** All runs are made before the first of them is due. */
+const DUE_SECONDS = 120;
+const DAY_SECONDS = 86_400;
 
 const PENDING = `select count(*)::int as n from holdfast.interruptions where status = 'pending'`;
 const LIVE = `select count(*)::int as n from holdfast.runs where status not in ('completed', 'failed', 'cancelled')`;
 const FAILED = `select error from holdfast.runs where status = 'failed' limit 1`;
-const ALL_DUE = `update holdfast.timers set due_at = now()`;
+const LAST_DUE = `select extract(epoch from max(due_at) - clock_timestamp())::float8 as seconds from holdfast.timers`;
+/** What is due is left to the one that holds its run. */
+const HOLD_RUNS = `select from holdfast.runs where status = 'paused' for update`;
 
 /** What runs that wait wait for, and who ends it: time, or a process that does `act` and says how many seconds that took. */
 interface Kind {
@@ -32,6 +35,9 @@ const KINDS: readonly Kind[] = [
 
 async function measure({ name, agent, act }: Kind, workers: number, count: number): Promise<Values> {
   const place = await newPlace('postgres');
+  const waitSeconds = act === null ? DUE_SECONDS : DAY_SECONDS;
+  const start = (workerId: string, does: NumbersJob['act']): Started =>
+    startProcess([CHILD, JSON.stringify({ place, workerId, waitSeconds, act: does } satisfies NumbersJob)]);
   const ask = (sql: string) => query(place.databaseUrl ?? '', sql);
   const none = async (sql: string): Promise<void> => {
     for (;;) {
@@ -40,18 +46,23 @@ async function measure({ name, agent, act }: Kind, workers: number, count: numbe
       await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
     }
   };
-  const first = start(place, 'bench-first', { type: 'wait', agent, count });
+  const first = start('bench-first', { type: 'wait', agent, count });
   await first.line();
   await first.line();
   await first.kill();
   await ask('vacuum analyze');
+  const held = act === null ? await holding(place.databaseUrl ?? '', HOLD_RUNS) : null;
   const others = act === null ? workers : workers - 1;
-  const beside = Array.from({ length: others }, (_, n) => start(place, `bench-${n}`, { type: 'work' }));
+  const beside = Array.from({ length: others }, (_, n) => start(`bench-${n}`, { type: 'work' }));
   for (const worker of beside) await worker.line();
-  const acting = act === null ? null : start(place, 'bench-acts', act);
+  const acting = act === null ? null : start('bench-acts', act);
   await acting?.line();
+  if (held !== null) {
+    const [last] = await ask(LAST_DUE);
+    await new Promise((resolve) => setTimeout(resolve, Math.max(0, Number(last?.['seconds'])) * 1000));
+    await held.release();
+  }
   const begin = performance.now();
-  if (act === null) await ask(ALL_DUE);
   await none(PENDING);
   const settled = (performance.now() - begin) / 1000;
   await acting?.line();
