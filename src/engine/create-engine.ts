@@ -16,6 +16,7 @@ import { within } from '../storage/database/timing.js';
 import { notify } from '../storage/database/transactions.js';
 import { keyAnew } from '../storage/dbos/limited-names.js';
 import { MEMORY_EVIDENCE } from '../storage/integrity/proven-memory.js';
+import { loadMemoryLibrary } from '../storage/memory/crdt-document.js';
 import { keySegments, type LimitRow, saveLimits } from '../storage/queue/dispatch-limits.js';
 import { isOwner, markAlone, markContainers, markLeaving, markStopped } from '../storage/queue/workers.js';
 import { McpConnections } from '../tools/mcp/mcp-connections.js';
@@ -27,7 +28,7 @@ import { type Money, openMoney } from './budgets/money-config.js';
 import { once } from './concurrency/concurrency-limits.js';
 import { whenDatabaseAnswers } from './concurrency/database-wait.js';
 import { EngineWatch } from './containers/engine-watch.js';
-import { openContainers } from './containers/open-containers.js';
+import { engineHost, loadContainers, openContainers } from './containers/open-containers.js';
 import { currentExecution, shortenCheckpoints } from './dbos/checkpoint-hook.js';
 import { hookDequeue } from './dbos/dequeue-hook.js';
 import { limitHere, listenNow, wakeDispatcher } from './dbos/dispatcher-hook.js';
@@ -102,6 +103,7 @@ async function start(given: EngineConfig, { leaveProcess, secrets }: Beginning):
   };
   const config = withEvolution(given, { engine, replayWaiting });
   const agents = registerAgents(config);
+  await loadNeeded(config, agents);
   const configured = {
     ...{ agents, alerts: alertsIn(config, agents), limits: limitsIn(agents.values(), config) },
     money: await openMoney(config, agents),
@@ -124,6 +126,13 @@ async function start(given: EngineConfig, { leaveProcess, secrets }: Beginning):
       throw error;
     }
   });
+}
+
+/** Before anything is opened. Throws `package_missing`. */
+async function loadNeeded(config: EngineConfig, agents: ReadonlyMap<string, RegisteredAgent>): Promise<void> {
+  if (engineHost(config, agents.values()) !== null) await loadContainers();
+  const spaces = config.memorySpaces ?? [];
+  if (spaces.length > 0 || [...agents.values()].some(({ memory }) => memory !== null)) await loadMemoryLibrary();
 }
 
 interface Process {

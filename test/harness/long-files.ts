@@ -149,6 +149,7 @@ export const LONG_FILES: readonly string[] = [
   'test/engine/models/streamed-wires.test.ts',
   'test/engine/models/streaming.test.ts',
   'test/engine/models/uncounted.test.ts',
+  'test/engine/optional-packages.test.ts',
   'test/engine/plans/plan-control.test.ts',
   'test/engine/plans/plan-runs.test.ts',
   'test/engine/plans/plans.test.ts',

@@ -1,5 +1,5 @@
 import type { Settings } from '../../config.js';
-import { lookAtEngine } from '../../containers/docker/look-at-engine.js';
+import { CONTAINER_PACKAGE, loadPackage } from '../../core/optional-package.js';
 import { DEFAULT_DOCKER_HOST } from '../../engine/containers/open-containers.js';
 import { type Finding, fail, failed, ok } from './finding.js';
 
@@ -14,6 +14,11 @@ export async function checkEngine(
   if (dockerHost === null && images.length === 0) return [];
   const host = dockerHost ?? DEFAULT_DOCKER_HOST;
   try {
+    const { lookAtEngine } = await loadPackage(
+      'Containers need',
+      CONTAINER_PACKAGE,
+      () => import('../../containers/docker/look-at-engine.js'),
+    );
     const { version, missing } = await lookAtEngine(host, images, AbortSignal.timeout(WITHIN_MS));
     if (missing.length === 0) return [ok(CHECK, `the engine at ${host} answers (version ${version})`)];
     const detail = `the engine at ${host} does not have ${missing.join(', ')}`;

@@ -14,6 +14,12 @@ export const PROCESS_ERRORS = {
     'The configuration file cannot be loaded',
     'Check the path and the error in the detail.',
   ),
+  package_missing: row(
+    500,
+    'stop',
+    'A package is not installed',
+    'Install the package that is named, in the version that is named.',
+  ),
   crash_test_failed: row(
     500,
     'stop',

@@ -1,3 +1,5 @@
+import type { OptionalPackage } from '../optional-package.js';
+
 /** In what the API of a provider differs from that of OpenAI. */
 export interface Quirks {
   /** The field of Chat Completions that bounds the tokens of an answer. Default `max_tokens`. */
@@ -76,13 +78,6 @@ export const MODEL_PROVIDERS: { readonly [prefix: string]: ModelProviderRow } = 
   llamacpp: local('llama.cpp', 'http://127.0.0.1:8080/v1', 'LLAMACPP'),
   lmstudio: local('LM Studio', 'http://127.0.0.1:1234/v1', 'LMSTUDIO'),
 };
-
-/** A package that Holdfast loads when the first model needs it. */
-export interface OptionalPackage {
-  readonly name: string;
-  /** The version that Holdfast is tested with, as in `peerDependencies`. */
-  readonly version: string;
-}
 
 /** The adapter of the Agents SDK for models of the AI SDK. */
 export const ADAPTER_PACKAGE: OptionalPackage = { name: '@openai/agents-extensions', version: '0.18.0' };

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import type { EnvironmentEngine } from '../../core/containers/environment.js';
 import { imagePolicy } from '../../core/containers/image-policy.js';
+import { CONTAINER_PACKAGE, loadPackage } from '../../core/optional-package.js';
 import { checkedAddresses, systemResolve } from '../../tools/http/http-address.js';
 import type { RegisteredAgent } from '../agents/agent-registry.js';
 import { DEFAULT_DATA_DIR, type EngineConfig, withDefaults } from '../engine-config.js';
@@ -12,16 +13,25 @@ export const DEFAULT_DOCKER_HOST = 'unix:///var/run/docker.sock';
 const NOTHING_PRIVATE: ReadonlySet<string> = new Set();
 const DENIALS_A_SECOND = 10;
 
+/** The address of the engine of this process; null: it needs none. */
+export function engineHost(config: EngineConfig, agents: Iterable<RegisteredAgent>): string | null {
+  if (withDefaults(config).role === 'api') return null;
+  const wanted = [...agents].some(({ environment }) => environment !== null);
+  return config.dockerHost ?? (wanted ? DEFAULT_DOCKER_HOST : null);
+}
+
+/** Loaded where it is needed: most processes have no containers, and start sooner. Throws `package_missing`. */
+export const loadContainers = () =>
+  loadPackage('Containers need', CONTAINER_PACKAGE, () => import('../../containers/docker/docker-engine.js'));
+
 /** The engine of the containers of runs; null: this process needs none. Nothing is contacted before a run wants one. */
 export async function openContainers(
   config: EngineConfig,
   agents: Iterable<RegisteredAgent>,
   hostFolders: HostFolders,
 ): Promise<EnvironmentEngine | null> {
-  const { role, dockerPatienceMs: patienceMs, log } = withDefaults(config);
-  if (role === 'api') return null;
-  const wanted = [...agents].some(({ environment }) => environment !== null);
-  const host = config.dockerHost ?? (wanted ? DEFAULT_DOCKER_HOST : null);
+  const { dockerPatienceMs: patienceMs, log } = withDefaults(config);
+  const host = engineHost(config, agents);
   if (host === null) return null;
   const egress = {
     dir: resolve(config.dataDir ?? DEFAULT_DATA_DIR, 'egress'),
@@ -33,8 +43,7 @@ export async function openContainers(
       ),
     ),
   };
-  // Loaded where it is needed: most processes have no containers, and start sooner.
-  const { DockerEngine } = await import('../../containers/docker/docker-engine.js');
+  const { DockerEngine } = await loadContainers();
   return new DockerEngine(host, {
     ...{ patienceMs, egress, assertMounts: (spec) => hostFolders.assertMounts(spec) },
     images: imagePolicy.parse(config.imagePolicy ?? {}),

@@ -1,12 +1,7 @@
 import type { Model } from '@openai/agents';
 import { HoldfastError } from '../../core/errors/errors.js';
-import { isRecord } from '../../core/json.js';
-import {
-  ADAPTER_PACKAGE,
-  type NativeProviderRow,
-  type OptionalPackage,
-} from '../../core/models/model-provider-table.js';
-import { textOf } from '../failures/failure-causes.js';
+import { ADAPTER_PACKAGE, type NativeProviderRow } from '../../core/models/model-provider-table.js';
+import { installCommand, type OptionalPackage, whyNotLoaded } from '../../core/optional-package.js';
 import type { LanguageModel } from './ai-sdk.js';
 
 /** Where the AI SDK sends its requests, and how. */
@@ -42,21 +37,17 @@ export async function nativePackages({ api, title, package: own }: NativeProvide
 
 async function loaded<T>(
   load: () => Promise<T>,
-  { name }: OptionalPackage,
+  wanted: OptionalPackage,
   title: string,
   needed: readonly OptionalPackage[],
 ): Promise<T> {
   try {
     return await load();
   } catch (cause) {
-    const why = isMissing(cause, name) ? 'is not installed' : `cannot be loaded: ${textOf(cause, 'message')}`;
-    const command = `npm install ${needed.map((one) => `${one.name}@${one.version}`).join(' ')}`;
-    throw new HoldfastError('model_unknown', `The API of ${title} needs the package ${name}, which ${why}.`, {
-      hint: `Run \`${command}\`, or use a model of another provider.`,
+    const message = `The API of ${title} needs the package ${wanted.name}, which ${whyNotLoaded(cause, wanted)}.`;
+    throw new HoldfastError('model_unknown', message, {
+      hint: `Run \`${installCommand(needed)}\`, or use a model of another provider.`,
       cause,
     });
   }
 }
-
-const isMissing = (cause: unknown, name: string): boolean =>
-  isRecord(cause) && cause['code'] === 'ERR_MODULE_NOT_FOUND' && (textOf(cause, 'message') ?? '').includes(`'${name}'`);

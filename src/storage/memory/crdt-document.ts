@@ -1,13 +1,15 @@
 import type { Frontiers, LoroDoc } from 'loro-crdt';
 import type { JsonObject, JsonValue } from '../../core/json.js';
+import { loadPackage, MEMORY_PACKAGE } from '../../core/optional-package.js';
 import { namesOf, type StateOp } from '../../core/tools/agent-state.js';
 import { changeDocument } from './crdt-change.js';
 import { itemOf, LEAVES, type Leaf, listPath, sumName } from './crdt-names.js';
 
-/** The library takes some time to load, and most processes have no memory. */
 let library: Promise<typeof import('loro-crdt')> | null = null;
-const loro = (): Promise<typeof import('loro-crdt')> => {
-  library ??= import('loro-crdt');
+
+/** The library takes some time to load, and most processes have no memory. Throws `package_missing`. */
+export const loadMemoryLibrary = (): Promise<typeof import('loro-crdt')> => {
+  library ??= loadPackage('Memory needs', MEMORY_PACKAGE, () => import('loro-crdt'));
   return library;
 };
 
@@ -28,12 +30,12 @@ export class CrdtDocument {
   }
 
   static async empty(): Promise<CrdtDocument> {
-    const { LoroDoc } = await loro();
+    const { LoroDoc } = await loadMemoryLibrary();
     return new CrdtDocument(new LoroDoc());
   }
 
   static async load(bytes: Uint8Array): Promise<CrdtDocument> {
-    const { LoroDoc } = await loro();
+    const { LoroDoc } = await loadMemoryLibrary();
     return new CrdtDocument(LoroDoc.fromSnapshot(bytes));
   }
 
