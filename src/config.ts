@@ -175,6 +175,11 @@ const TABLE = {
     dockerHost,
     'Engine of the containers of runs. Without one: `unix:///var/run/docker.sock`, if an agent has an environment.',
   ),
+  dockerCertPath: optional(
+    'DOCKER_CERT_PATH',
+    text,
+    'Folder with `ca.pem`, `cert.pem` and `key.pem` for an engine at `tcp://…`. Without it such an engine must be on this machine.',
+  ),
   dockerPatienceMs: setting(
     'HOLDFAST_DOCKER_PATIENCE_MS',
     whole(0, 3_600_000),
@@ -315,6 +320,8 @@ export function readSettings(env: NodeJS.ProcessEnv = process.env) {
     objectStoreRegion: read(TABLE.objectStoreRegion),
     /** Null: that of this machine, where an agent has an environment. */
     dockerHost: read(TABLE.dockerHost),
+    /** Null: the connection is not encrypted. */
+    dockerCertPath: read(TABLE.dockerCertPath),
     dockerPatienceMs: read(TABLE.dockerPatienceMs),
     workerLabels: read(TABLE.workerLabels),
     workerContainers: read(TABLE.workerContainers),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ENGINE_ADDRESS, enginePlace } from './containers/engine-address.js';
 import { labelsOf } from './containers/worker-offer.js';
 import type { FieldError } from './errors/errors.js';
 import { exportRootsOf } from './exports/bucket-place.js';
@@ -82,9 +83,8 @@ export const exportRoots = {
 };
 /** As other clients of container engines have it. */
 export const dockerHost = {
-  schema: z.string().regex(/^(unix:\/\/\/[^\s?#]+|tcp:\/\/(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?)$/),
-  expected:
-    'unix:///path/of/a/socket, or tcp://127.0.0.1:port (beyond this machine by a tunnel, since it is not encrypted)',
+  schema: z.string().refine((value) => enginePlace(value) !== null),
+  expected: ENGINE_ADDRESS,
 };
 export const labels = {
   schema: z

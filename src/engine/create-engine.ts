@@ -4,6 +4,7 @@ import type { ModelProvider } from '@openai/agents';
 import { storedLists } from '../../steps/calls/pin-mcp-tools.js';
 import type { StepContext } from '../../steps/context.js';
 import type { AlertRule } from '../core/agents/alert-rules.js';
+import { checkedPlace } from '../core/containers/engine-address.js';
 import { HoldfastError } from '../core/errors/errors.js';
 import { stallsConfig } from '../core/queue/worker.js';
 import { retentionOf } from '../core/retention/retention.js';
@@ -28,7 +29,7 @@ import { type Money, openMoney } from './budgets/money-config.js';
 import { once } from './concurrency/concurrency-limits.js';
 import { whenDatabaseAnswers } from './concurrency/database-wait.js';
 import { EngineWatch } from './containers/engine-watch.js';
-import { engineHost, loadContainers, openContainers } from './containers/open-containers.js';
+import { engineAddress, loadContainers, openContainers } from './containers/open-containers.js';
 import { currentExecution, shortenCheckpoints } from './dbos/checkpoint-hook.js';
 import { hookDequeue } from './dbos/dequeue-hook.js';
 import { limitHere, listenNow, wakeDispatcher } from './dbos/dispatcher-hook.js';
@@ -130,7 +131,11 @@ async function start(given: EngineConfig, { leaveProcess, secrets }: Beginning):
 
 /** Before anything is opened. Throws `package_missing`. */
 async function loadNeeded(config: EngineConfig, agents: ReadonlyMap<string, RegisteredAgent>): Promise<void> {
-  if (engineHost(config, agents.values()) !== null) await loadContainers();
+  const address = engineAddress(config, agents.values());
+  if (address !== null) {
+    checkedPlace(address);
+    await loadContainers();
+  }
   const spaces = config.memorySpaces ?? [];
   if (spaces.length > 0 || [...agents.values()].some(({ memory }) => memory !== null)) await loadMemoryLibrary();
 }

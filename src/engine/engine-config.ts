@@ -49,6 +49,8 @@ export interface EngineConfig extends HoldfastConfig {
   readonly objectStore?: ObjectStoreConfig;
   /** Engine of the containers of runs, as DOCKER_HOST has it. Default: that of this machine, if an agent has an environment. */
   readonly dockerHost?: string | null;
+  /** Folder with `ca.pem`, `cert.pem` and `key.pem`: encrypts the connection to an engine at `tcp://…`. As DOCKER_CERT_PATH. */
+  readonly dockerCertPath?: string | null;
   /** For so long an engine that does not answer is waited for. Default 120,000. */
   readonly dockerPatienceMs?: number;
   /** Labels of this worker, for runs that require them. Default: none. */

@@ -219,8 +219,8 @@ describe('doctor', () => {
   });
 
   it('says of a container engine that it does not answer, and asks none where none is wanted', async () => {
-    expect(await checkEngine({ dockerHost: null }, [])).toEqual([]);
-    const away = await checkEngine({ dockerHost: `unix://${join(dir, 'no-engine.sock')}` }, []);
+    expect(await checkEngine({ dockerHost: null, dockerCertPath: null }, [])).toEqual([]);
+    const away = await checkEngine({ dockerHost: `unix://${join(dir, 'no-engine.sock')}`, dockerCertPath: null }, []);
     expect(away).toMatchObject([
       { check: 'containers', status: 'fail', detail: expect.stringContaining('engine_unreachable') },
     ]);

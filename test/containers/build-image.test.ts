@@ -22,7 +22,9 @@ const wanted = (name: string, dockerfile: string, more: Partial<ImageBuild> = {}
 
 it('names the engine that does not answer', async () => {
   const { build } = wanted('away', '');
-  await expect(buildImage('unix:///no/engine', build)).rejects.toMatchObject({ code: 'engine_unreachable' });
+  await expect(buildImage({ host: 'unix:///no/engine', certPath: null }, build)).rejects.toMatchObject({
+    code: 'engine_unreachable',
+  });
 });
 
 describeDocker('an image of a task', () => {
@@ -34,27 +36,30 @@ describeDocker('an image of a task', () => {
 
   it('is built once, line by line, from the files of its context', async () => {
     const { build, lines } = wanted('once', 'COPY data /data\nRUN echo "it says $(cat /data/in.txt)"');
-    expect(await buildImage(DOCKER_HOST, build)).toBe(true);
+    expect(await buildImage({ host: DOCKER_HOST, certPath: null }, build)).toBe(true);
     expect(lines).toContain('it says hello');
-    expect(await buildImage(DOCKER_HOST, build)).toBe(false);
+    expect(await buildImage({ host: DOCKER_HOST, certPath: null }, build)).toBe(false);
   }, 60_000);
 
   it('has no network while it is built', async () => {
     const { build, lines } = wanted('network', 'RUN echo "interfaces: $(ls /sys/class/net | tr "\\n" " ")"');
-    await buildImage(DOCKER_HOST, build);
+    await buildImage({ host: DOCKER_HOST, certPath: null }, build);
     expect(lines).toContainEqual(expect.stringMatching(/^interfaces: lo ?$/));
   }, 60_000);
 
   it('fails with the lines that say why', async () => {
     const { build } = wanted('failed', 'RUN echo nothing found; exit 3');
-    const error = await buildImage(DOCKER_HOST, build).then(String, (caught: unknown) => caught);
+    const error = await buildImage({ host: DOCKER_HOST, certPath: null }, build).then(
+      String,
+      (caught: unknown) => caught,
+    );
     expect(error).toMatchObject({ code: 'build_failed', message: expect.stringContaining('\nnothing found') });
     expect(error).toMatchObject({ message: expect.stringContaining('had no network') });
   }, 60_000);
 
   it('fails where it takes too long', async () => {
     const { build } = wanted('slow', 'RUN sleep 30', { timeoutSeconds: 2 });
-    await expect(buildImage(DOCKER_HOST, build)).rejects.toMatchObject({
+    await expect(buildImage({ host: DOCKER_HOST, certPath: null }, build)).rejects.toMatchObject({
       code: 'build_failed',
       message: expect.stringContaining('longer than 2 seconds'),
     });

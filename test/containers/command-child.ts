@@ -12,7 +12,7 @@ const place = {
   make: ['/tmp/tests'],
   files: [{ path: '/tmp/tests/expected', bytes: Buffer.from('effect\n'), mode: '600' }],
 };
-const engine = new DockerEngine(host, { patienceMs: 30_000 });
+const engine = new DockerEngine({ host, certPath: null }, { patienceMs: 30_000 });
 const { signal } = new AbortController();
 const parsed: EnvironmentIdentity = JSON.parse(identity);
 const asked: Command = JSON.parse(command);

@@ -135,7 +135,7 @@ describeDocker('copies of environments', () => {
   it('who comes late to copy touches nothing of what is in use', async () => {
     const source = await working();
     const copy = copyOf(source);
-    const connection = new EngineConnection(DOCKER_HOST, 1000);
+    const connection = new EngineConnection({ host: DOCKER_HOST, certPath: null }, 1000);
     await copyFiles(connection, copy, source, never);
     await say(source, 'echo later >file');
     const copied = docker.getContainer(`${environmentName(copy)}-copied`);
@@ -180,7 +180,7 @@ describeDocker('copies of environments', () => {
     await engine.remove(copy, never);
     expect((await namesLeftOn(DOCKER_HOST, copy)).join()).not.toContain(environmentName(copy));
     expect(await say(source, 'cat file')).toBe('one\n');
-    await copyFiles(new EngineConnection(DOCKER_HOST, 1000), copy, source, never);
+    await copyFiles(new EngineConnection({ host: DOCKER_HOST, certPath: null }, 1000), copy, source, never);
     await engine.remove(source, never);
     expect((await namesLeftOn(DOCKER_HOST, copy)).join()).not.toContain(environmentName(source));
   });

@@ -46,19 +46,22 @@ describeDocker('egress', () => {
   const denied: string[] = [];
   const made: EnvironmentIdentity[] = [];
   const engineAt = (place: string) =>
-    new DockerEngine(DOCKER_HOST, {
-      patienceMs: 1000,
-      egress: {
-        dir: place,
-        onDenied: ({ host, port: at, runId }) => denied.push(`${runId} ${host}:${at}`),
-        addressesOf: (host, at) => {
-          const resolve = async () => (host.endsWith('.test') ? [{ address: '127.0.0.1', family: 4 }] : []);
-          // The server of the test counts as public.
-          const own = new Set([`allowed.test:${port}`, `other.test:${port}`]);
-          return checkedAddresses(new URL(`http://${host}:${at}`), resolve, own);
+    new DockerEngine(
+      { host: DOCKER_HOST, certPath: null },
+      {
+        patienceMs: 1000,
+        egress: {
+          dir: place,
+          onDenied: ({ host, port: at, runId }) => denied.push(`${runId} ${host}:${at}`),
+          addressesOf: (host, at) => {
+            const resolve = async () => (host.endsWith('.test') ? [{ address: '127.0.0.1', family: 4 }] : []);
+            // The server of the test counts as public.
+            const own = new Set([`allowed.test:${port}`, `other.test:${port}`]);
+            return checkedAddresses(new URL(`http://${host}:${at}`), resolve, own);
+          },
         },
       },
-    });
+    );
   beforeAll(async () => {
     dir = await mkdtemp(join(tmpdir(), 'hf-'));
     upstream.listen(0, '127.0.0.1');
@@ -142,7 +145,7 @@ describeDocker('egress', () => {
     expect(await say(await open(best), 'echo up')).toBe('up\n');
     const far = engineAt(join(dir, 'x'.repeat(90)));
     await expect(open(reaching(['a.test']), far)).rejects.toMatchObject(unenforceable('too long'));
-    const none = new DockerEngine(DOCKER_HOST, { patienceMs: 1000 });
+    const none = new DockerEngine({ host: DOCKER_HOST, certPath: null }, { patienceMs: 1000 });
     await expect(open(reaching(['a.test']), none)).rejects.toMatchObject(unenforceable('no socket can be shared'));
   });
 });

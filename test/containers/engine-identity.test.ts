@@ -20,14 +20,16 @@ describeDockerSlowly('the identity of an engine', () => {
     }
   });
   const identities = (host: string, count: number) =>
-    Promise.all(Array.from({ length: count }, () => engineIdentity(new EngineConnection(host, 5000), never)));
+    Promise.all(
+      Array.from({ length: count }, () => engineIdentity(new EngineConnection({ host, certPath: null }, 5000), never)),
+    );
 
   it('is made once, stays, and is not that of a clone', { timeout: 300_000 }, async () => {
     const [one = '', other = ''] = dirs.map((dir) => ownEngine('up', dir));
     const many = new Set(await identities(one, 8));
     expect(many.size).toBe(1);
     const [first = ''] = many;
-    const reported = (host: string) => reportedId(new EngineConnection(host, 5000), never);
+    const reported = (host: string) => reportedId(new EngineConnection({ host, certPath: null }, 5000), never);
     expect(first).not.toBe(await reported(one));
     expect(await identities(other, 1)).not.toEqual([first]);
 
@@ -35,7 +37,7 @@ describeDockerSlowly('the identity of an engine', () => {
     expect(await identities(ownEngine('up', dirs[0] ?? ''), 1)).toEqual([first]);
 
     // An engine that a former build has used keeps its name.
-    const { docker } = new EngineConnection(other, 5000);
+    const { docker } = new EngineConnection({ host: other, certPath: null }, 5000);
     await docker.getVolume(IDENTITY_VOLUME).remove();
     await docker.createVolume({ Name: 'left', Labels: { 'holdfast.managed': '1' } });
     expect(await identities(other, 2)).toEqual([await reported(other), await reported(other)]);

@@ -13,7 +13,7 @@ import { BUSYBOX, DOCKER_HOST } from '../harness/docker.js';
 export const never: AbortSignal = new AbortController().signal;
 
 export const newEngine = (host = DOCKER_HOST, patienceMs = 10_000): DockerEngine =>
-  new DockerEngine(host, { patienceMs });
+  new DockerEngine({ host, certPath: null }, { patienceMs });
 
 export const noSecrets = async (): Promise<ReadonlyMap<string, string>> => new Map();
 

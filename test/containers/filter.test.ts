@@ -20,7 +20,10 @@ async function saying(answers: Readonly<Record<string, unknown>>): Promise<Engin
   });
   servers.push(server);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return new EngineConnection(`tcp://127.0.0.1:${(server.address() as AddressInfo).port}`, 1000);
+  return new EngineConnection(
+    { host: `tcp://127.0.0.1:${(server.address() as AddressInfo).port}`, certPath: null },
+    1000,
+  );
 }
 
 const docker = (...SecurityOptions: string[]) =>

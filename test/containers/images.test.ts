@@ -58,7 +58,10 @@ describeDocker('images', () => {
     rmSync(OURS, { force: true });
   });
   const opened = async (policy: ImagePolicyConfig) => {
-    const engine = new DockerEngine(`unix://${OURS}`, { patienceMs: 1000, images: imagePolicy.parse(policy) });
+    const engine = new DockerEngine(
+      { host: `unix://${OURS}`, certPath: null },
+      { patienceMs: 1000, images: imagePolicy.parse(policy) },
+    );
     const identity = newIdentity({ image: IMAGE });
     try {
       const options = { starting: async () => {}, secrets: noSecrets, signal: never };
@@ -74,7 +77,7 @@ describeDocker('images', () => {
   });
 
   it('pulls a missing image once, and with `always` for each new container of a run', async () => {
-    const engine = new EngineConnection(`unix://${OURS}`, 1000);
+    const engine = new EngineConnection({ host: `unix://${OURS}`, certPath: null }, 1000);
     const identity = newIdentity({ image: IMAGE });
     const ready = (pull: 'missing' | 'always', purpose: 'run' | 'verification' = 'run') =>
       readyImage(engine, { ...identity, purpose }, imagePolicy.parse({ pull }), never);

@@ -147,7 +147,7 @@ describeDocker('environments', () => {
   });
 
   it('says whether it answers and which images it lacks', async () => {
-    const look = await lookAtEngine(DOCKER_HOST, [BUSYBOX, 'holdfast-test/none:1'], never);
+    const look = await lookAtEngine({ host: DOCKER_HOST, certPath: null }, [BUSYBOX, 'holdfast-test/none:1'], never);
     expect(look).toEqual({ version: expect.stringMatching(/^\d/), missing: ['holdfast-test/none:1'] });
   });
 

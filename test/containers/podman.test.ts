@@ -148,7 +148,10 @@ describePodman('environments', () => {
   });
 
   it('has one name, the one that asks', async () => {
-    const names = [new EngineConnection(PODMAN_HOST, 0), new EngineConnection(PODMAN_HOST, 0)];
+    const names = [
+      new EngineConnection({ host: PODMAN_HOST, certPath: null }, 0),
+      new EngineConnection({ host: PODMAN_HOST, certPath: null }, 0),
+    ];
     const [first, second] = await Promise.all(names.map((one) => engineIdentity(one, never)));
     expect(first).toBe(second);
   });

@@ -39,6 +39,7 @@ export const LONG_FILES: readonly string[] = [
   'test/containers/isolation.test.ts',
   'test/containers/lifecycle.test.ts',
   'test/containers/podman.test.ts',
+  'test/containers/remote-engines.test.ts',
   'test/crash/agents.test.ts',
   'test/crash/anchoring.test.ts',
   'test/crash/containers.test.ts',

@@ -8,7 +8,7 @@ const WITHIN_MS = 10_000;
 
 /** Whether the container engine answers and has the images that agents name. Where none names one and no engine is set, nothing is asked. */
 export async function checkEngine(
-  { dockerHost }: Pick<Settings, 'dockerHost'>,
+  { dockerHost, dockerCertPath: certPath }: Pick<Settings, 'dockerHost' | 'dockerCertPath'>,
   images: readonly string[],
 ): Promise<readonly Finding[]> {
   if (dockerHost === null && images.length === 0) return [];
@@ -19,7 +19,7 @@ export async function checkEngine(
       CONTAINER_PACKAGE,
       () => import('../../containers/docker/look-at-engine.js'),
     );
-    const { version, missing } = await lookAtEngine(host, images, AbortSignal.timeout(WITHIN_MS));
+    const { version, missing } = await lookAtEngine({ host, certPath }, images, AbortSignal.timeout(WITHIN_MS));
     if (missing.length === 0) return [ok(CHECK, `the engine at ${host} answers (version ${version})`)];
     const detail = `the engine at ${host} does not have ${missing.join(', ')}`;
     return [fail(CHECK, detail, 'Pull or build the images there: Holdfast pulls none.')];

@@ -1,3 +1,4 @@
+import type { EngineAddress } from '../../core/containers/engine-address.js';
 import type {
   EngineMachine,
   Environment,
@@ -28,7 +29,7 @@ const LOOK_WITHIN_MS = 10_000;
 
 /** Environments as containers of an engine that speaks Docker's API. */
 export class DockerEngine implements EnvironmentEngine {
-  readonly #host: string;
+  readonly #address: EngineAddress;
   readonly #engine: EngineConnection;
   readonly #verified = new VerifiedStarts();
   readonly #egress: Egress | null;
@@ -43,7 +44,7 @@ export class DockerEngine implements EnvironmentEngine {
    * all may be.
    */
   constructor(
-    host: string,
+    address: EngineAddress,
     options: {
       readonly patienceMs: number;
       readonly egress?: EgressPlace | null;
@@ -53,14 +54,15 @@ export class DockerEngine implements EnvironmentEngine {
   ) {
     this.#images = options.images ?? imagePolicy.parse({});
     this.#assertMounts = options.assertMounts ?? (() => undefined);
-    this.#host = host;
-    this.#engine = new EngineConnection(host, options.patienceMs);
+    this.#address = address;
+    this.#engine = new EngineConnection(address, options.patienceMs);
     // Behind an address of another kind the engine may be on another machine.
-    this.#egress = host.startsWith('unix://') && options.egress ? new Egress(this.#engine, options.egress) : null;
+    this.#egress =
+      address.host.startsWith('unix://') && options.egress ? new Egress(this.#engine, options.egress) : null;
   }
 
   async look(): Promise<void> {
-    this.#look ??= lookAtEngine(this.#host, [], AbortSignal.timeout(LOOK_WITHIN_MS)).finally(() => {
+    this.#look ??= lookAtEngine(this.#address, [], AbortSignal.timeout(LOOK_WITHIN_MS)).finally(() => {
       this.#look = null;
     });
     await this.#look;
@@ -143,6 +145,7 @@ export class DockerEngine implements EnvironmentEngine {
 
   close(): void {
     this.#egress?.close();
+    this.#engine.close();
   }
 
   list(instance: string, signal: AbortSignal): Promise<readonly LabelledEnvironment[]> {

@@ -1,6 +1,9 @@
+import type { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Docker from 'dockerode';
+import type { EngineAddress } from '../../core/containers/engine-address.js';
 import { HoldfastError } from '../../core/errors/errors.js';
+import { engineOptions } from './engine-options.js';
 
 /** A request that is no stream is answered within this, or the engine counts as away. */
 const ANSWER_WITHIN_MS = 60_000;
@@ -29,17 +32,28 @@ export class StreamCut extends EngineRefusal {
   }
 }
 
-/** A connection to an engine that speaks Docker's API, over a socket of this machine or over TCP. */
+/** A connection to an engine that speaks Docker's API, over a socket of this machine, TCP, TLS or SSH. */
 export class EngineConnection {
   readonly docker: Docker;
   readonly #host: string;
   readonly #patienceMs: number;
+  readonly #agent: Agent | null;
 
-  /** `host`: as DOCKER_HOST has it. `patienceMs`: for so long an engine that is away is waited for. */
-  constructor(host: string, patienceMs: number) {
-    this.#host = host;
+  /**
+   * `patienceMs`: for so long an engine that is away is waited for. Throws `config_invalid` for an address that cannot be used, and
+   * `secret_unreadable` for certificates.
+   */
+  constructor(address: EngineAddress, patienceMs: number) {
+    this.#host = address.host;
     this.#patienceMs = patienceMs;
-    this.docker = new Docker(addressOf(host));
+    const options = engineOptions(address);
+    this.#agent = options.agent ?? null;
+    this.docker = new Docker(options);
+  }
+
+  /** Ends the connections that wait for a further request. */
+  close(): void {
+    this.#agent?.destroy();
   }
 
   /**
@@ -69,12 +83,6 @@ export class EngineConnection {
       cause,
     });
   }
-}
-
-function addressOf(host: string): Docker.DockerOptions {
-  if (host.startsWith('unix://')) return { socketPath: host.slice('unix://'.length) };
-  const { hostname, port } = new URL(host.replace(/^tcp:/, 'http:'));
-  return { protocol: 'http', host: hostname, port: Number(port === '' ? 2375 : port) };
 }
 
 /** A request whose answer never comes would be waited for forever. */

@@ -1,3 +1,4 @@
+import type { EngineAddress } from '../../core/containers/engine-address.js';
 import type { EngineMachine } from '../../core/containers/environment.js';
 import { architectureOf } from '../../core/containers/worker-offer.js';
 import { EngineConnection } from './engine-connection.js';
@@ -10,8 +11,12 @@ export interface EngineLook {
 }
 
 /** Asks an engine once who it is and which images it has. Throws `engine_unreachable`. */
-export async function lookAtEngine(host: string, images: readonly string[], signal: AbortSignal): Promise<EngineLook> {
-  const engine = new EngineConnection(host, 0);
+export async function lookAtEngine(
+  address: EngineAddress,
+  images: readonly string[],
+  signal: AbortSignal,
+): Promise<EngineLook> {
+  const engine = new EngineConnection(address, 0);
   const { Version: version } = await engine.ask('asking for its version', signal, (docker) => docker.version());
   const missing: string[] = [];
   for (const image of images) if (!(await hasImage(engine, image, signal))) missing.push(image);

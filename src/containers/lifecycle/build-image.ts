@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type Docker from 'dockerode';
+import type { EngineAddress } from '../../core/containers/engine-address.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { EngineConnection, EngineRefusal, isAway } from '../docker/engine-connection.js';
 import { hasImage } from '../docker/inspect.js';
@@ -23,11 +24,11 @@ const SHOWN_LINES = 20;
 const BUILDKIT_API = 1.42;
 
 /**
- * Builds an image on the engine at `host`, if the engine has none of the name. Throws `engine_unreachable` and `build_failed`. Returns
+ * Builds an image on the engine at `address`, if the engine has none of the name. Throws `engine_unreachable` and `build_failed`. Returns
  * whether it was built now.
  */
-export async function buildImage(host: string, build: ImageBuild): Promise<boolean> {
-  const engine = new EngineConnection(host, 0);
+export async function buildImage(address: EngineAddress, build: ImageBuild): Promise<boolean> {
+  const engine = new EngineConnection(address, 0);
   const never = new AbortController().signal;
   if (await hasImage(engine, build.image, never)) return false;
   const version = await engine.ask('asking for its version', never, (docker) => docker.version());

@@ -52,7 +52,7 @@ const settings = z.strictObject({
   ...{ openaiApiKey: key, openaiBaseUrl: text, ollamaApiKey: text, ollamaHost: text },
   ...{ cassettesDir: z.string().optional(), recordTo: text, exportDir: text, artifacts: text },
   exportBuckets: z.array(z.string()).nullish(),
-  ...{ dockerHost: text, dockerPatienceMs: z.number().min(0).optional() },
+  ...{ dockerHost: text, dockerCertPath: text, dockerPatienceMs: z.number().min(0).optional() },
   ...{ signingKeyFile: text, checkpoints: text },
   log: z.custom(isRecord, 'expected a log').optional(),
   ...{ onFatal: aFunction.optional(), onStopAsked: aFunction.optional() },

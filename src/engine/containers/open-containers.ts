@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import type { EngineAddress } from '../../core/containers/engine-address.js';
 import type { EnvironmentEngine } from '../../core/containers/environment.js';
 import { imagePolicy } from '../../core/containers/image-policy.js';
 import { CONTAINER_PACKAGE, loadPackage } from '../../core/optional-package.js';
@@ -14,10 +15,11 @@ const NOTHING_PRIVATE: ReadonlySet<string> = new Set();
 const DENIALS_A_SECOND = 10;
 
 /** The address of the engine of this process; null: it needs none. */
-export function engineHost(config: EngineConfig, agents: Iterable<RegisteredAgent>): string | null {
+export function engineAddress(config: EngineConfig, agents: Iterable<RegisteredAgent>): EngineAddress | null {
   if (withDefaults(config).role === 'api') return null;
   const wanted = [...agents].some(({ environment }) => environment !== null);
-  return config.dockerHost ?? (wanted ? DEFAULT_DOCKER_HOST : null);
+  const host = config.dockerHost ?? (wanted ? DEFAULT_DOCKER_HOST : null);
+  return host === null ? null : { host, certPath: config.dockerCertPath ?? null };
 }
 
 /** Loaded where it is needed: most processes have no containers, and start sooner. Throws `package_missing`. */
@@ -31,8 +33,8 @@ export async function openContainers(
   hostFolders: HostFolders,
 ): Promise<EnvironmentEngine | null> {
   const { dockerPatienceMs: patienceMs, log } = withDefaults(config);
-  const host = engineHost(config, agents);
-  if (host === null) return null;
+  const address = engineAddress(config, agents);
+  if (address === null) return null;
   const egress = {
     dir: resolve(config.dataDir ?? DEFAULT_DATA_DIR, 'egress'),
     addressesOf: (name: string, port: number) => checkedAddresses(urlOf(name, port), systemResolve, NOTHING_PRIVATE),
@@ -44,7 +46,7 @@ export async function openContainers(
     ),
   };
   const { DockerEngine } = await loadContainers();
-  return new DockerEngine(host, {
+  return new DockerEngine(address, {
     ...{ patienceMs, egress, assertMounts: (spec) => hostFolders.assertMounts(spec) },
     images: imagePolicy.parse(config.imagePolicy ?? {}),
   });

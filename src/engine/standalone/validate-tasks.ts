@@ -28,6 +28,7 @@ export interface ValidateOptions {
   /** In place of those of the tasks; null: theirs. */
   readonly image: string | null;
   readonly dockerHost: string | null;
+  readonly dockerCertPath: string | null;
   /** Ends the attempts that work; what has not begun is left out. */
   readonly signal: AbortSignal;
   /** Called for each task when its last attempt is over. */
@@ -52,6 +53,7 @@ export async function validateTasks(
       ...{ dataDir, databaseUrl: null, workerId: 'validate', concurrency: options.atOnce },
       ...{
         dockerHost: options.dockerHost,
+        dockerCertPath: options.dockerCertPath,
         agents: agentsFor(tasks, options.seed),
         retries: { most: 1, firstMs: 1000 },
       },

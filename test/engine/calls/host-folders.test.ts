@@ -139,7 +139,7 @@ describe('What an environment of a task is given', () => {
 
   test('is looked at again before a container is made, when a link leads elsewhere by then', async () => {
     const folders = new HostFolders({ agents: [], dataDir, hostFolders: [join(host, 'books')] }, []);
-    const engine = new DockerEngine('unix:///nowhere/engine.sock', {
+    const engine = new DockerEngine({ host: 'unix:///nowhere/engine.sock', certPath: null }, {
       patienceMs: 0,
       assertMounts: (spec) => folders.assertMounts(spec),
     });

@@ -91,7 +91,7 @@ describeDocker('snapshots of environments', () => {
     expect(await things(id)).toEqual(wanted);
   };
   afterAll(async () => {
-    const engine = new DockerEngine(DOCKER_HOST, { patienceMs: 1000 });
+    const engine = new DockerEngine({ host: DOCKER_HOST, certPath: null }, { patienceMs: 1000 });
     const { signal } = new AbortController();
     const instance = await t.between((knex) => instanceId(knex));
     for (const runId of mine) {

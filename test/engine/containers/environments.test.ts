@@ -231,7 +231,7 @@ describeDocker('agents with an environment', () => {
   });
 
   it('what has no row and is past its deadline is removed, and nothing else', async () => {
-    const engine = new DockerEngine(DOCKER_HOST, { patienceMs: 500 });
+    const engine = new DockerEngine({ host: DOCKER_HOST, certPath: null }, { patienceMs: 500 });
     const left = async (instance: string, deadlineMs: number) => {
       const runId = `run_${randomBytes(8).toString('hex')}`;
       const spec = environmentSpec.parse(environment);

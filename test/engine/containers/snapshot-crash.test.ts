@@ -24,7 +24,7 @@ describeDockerSlowly('a worker that dies over a snapshot', () => {
   let db: Database;
   let world: EnvironmentContext;
   let instance = '';
-  const engine = new DockerEngine(DOCKER_HOST, { patienceMs: 1000 });
+  const engine = new DockerEngine({ host: DOCKER_HOST, certPath: null }, { patienceMs: 1000 });
   beforeAll(async () => {
     place = await createEngineDatabase('pglite');
     db = await openDatabase(place.options);
@@ -66,7 +66,7 @@ describeDockerSlowly('a worker that dies over a snapshot', () => {
     proxy.onPiece = (count) => {
       if (count === piece) death.abort(new Error('died'));
     };
-    const dying = { ...world, environments: new DockerEngine(proxy.host, { patienceMs: 1000 }) };
+    const dying = { ...world, environments: new DockerEngine({ host: proxy.host, certPath: null }, { patienceMs: 1000 }) };
     const died = await settleEnvironments(dying, death.signal).then(
       () => false,
       () => true,

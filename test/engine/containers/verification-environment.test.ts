@@ -24,7 +24,7 @@ describeDocker('verification', () => {
   let place: TestDatabase;
   let db: Database;
   let world: EnvironmentContext;
-  const engine = new DockerEngine(DOCKER_HOST, { patienceMs: 1000 });
+  const engine = new DockerEngine({ host: DOCKER_HOST, certPath: null }, { patienceMs: 1000 });
   const owners: EnvironmentOwner[] = [];
   beforeAll(async () => {
     place = await createEngineDatabase('pglite');

@@ -236,7 +236,11 @@ export const engineSettings = (settings: Settings) => ({
   approvalTimeoutMs: settings.approvalTimeoutMs,
   ollamaApiKey: settings.ollamaApiKey,
   ollamaHost: settings.ollamaHost,
-  ...{ dockerHost: settings.dockerHost, dockerPatienceMs: settings.dockerPatienceMs },
+  ...{
+    dockerHost: settings.dockerHost,
+    dockerCertPath: settings.dockerCertPath,
+    dockerPatienceMs: settings.dockerPatienceMs,
+  },
   ...{ workerLabels: settings.workerLabels, workerContainers: settings.workerContainers },
   ...{ workerCpuCores: settings.workerCpuCores, workerMemoryMb: settings.workerMemoryMb },
   cassettesDir: settings.cassettesDir,

@@ -71,10 +71,10 @@ export const taskImportCommand = (): Command =>
     });
 
 async function buildNow(build: HarborBuild, network: 'none' | 'open'): Promise<void> {
-  const { dockerHost } = readSettings();
+  const { dockerHost, dockerCertPath: certPath } = readSettings();
   // Loaded when needed: most imports build nothing.
   const { buildImage } = await import('../../../containers/lifecycle/build-image.js');
   const onLine = (line: string): void => tell('build', line);
-  const isNew = await buildImage(dockerHost ?? DEFAULT_DOCKER_HOST, { ...build, network, onLine });
+  const isNew = await buildImage({ host: dockerHost ?? DEFAULT_DOCKER_HOST, certPath }, { ...build, network, onLine });
   tell('build', isNew ? `${build.image} is built` : `${build.image} was built before`);
 }

@@ -40,10 +40,11 @@ export const taskValidateCommand = (): Command =>
       for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, end);
       // Loaded when needed: few commands have an engine of their own.
       const { validateTasks } = await import('../../../engine/standalone/validate-tasks.js');
-      const dockerHost = readSettings().dockerHost ?? DEFAULT_DOCKER_HOST;
+      const { dockerHost: host, dockerCertPath } = readSettings();
+      const engine = { dockerHost: host ?? DEFAULT_DOCKER_HOST, dockerCertPath };
       const onTask = (task: ValidatedTask): void => (asJson ? undefined : printTask(task));
       try {
-        const found = await validateTasks(tasks, { ...asked, image, dockerHost, signal: stop.signal, onTask });
+        const found = await validateTasks(tasks, { ...asked, image, ...engine, signal: stop.signal, onTask });
         const counts = Object.fromEntries(
           VALIDATION_VERDICTS.map((verdict) => [verdict, found.filter((one) => one.verdict === verdict).length]),
         );
