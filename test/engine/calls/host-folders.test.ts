@@ -139,10 +139,13 @@ describe('What an environment of a task is given', () => {
 
   test('is looked at again before a container is made, when a link leads elsewhere by then', async () => {
     const folders = new HostFolders({ agents: [], dataDir, hostFolders: [join(host, 'books')] }, []);
-    const engine = new DockerEngine({ host: 'unix:///nowhere/engine.sock', certPath: null }, {
-      patienceMs: 0,
-      assertMounts: (spec) => folders.assertMounts(spec),
-    });
+    const engine = new DockerEngine(
+      { host: 'unix:///nowhere/engine.sock', certPath: null },
+      {
+        patienceMs: 0,
+        assertMounts: (spec) => folders.assertMounts(spec),
+      },
+    );
     const open = (source: string) => {
       const spec = environmentSpec.parse({ image, ...mounting(source) });
       const name = { instance: 'i', runId: 'run_1', purpose: 'run' as const, attempt: 1 };

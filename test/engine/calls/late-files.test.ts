@@ -44,7 +44,11 @@ describeDocker('files that come late', () => {
       proxy = await holdingProxy(DOCKER_HOST);
       const world = (database: Database | undefined, host: string): EnvironmentContext => {
         if (database === undefined) throw new Error('a database was opened');
-        return { knex: database.knex, now: Date.now, environments: new DockerEngine({ host, certPath: null }, { patienceMs: 1000 }) };
+        return {
+          knex: database.knex,
+          now: Date.now,
+          environments: new DockerEngine({ host, certPath: null }, { patienceMs: 1000 }),
+        };
       };
       slow = world(databases[0], proxy.host);
       quick = world(databases.at(-1), DOCKER_HOST);

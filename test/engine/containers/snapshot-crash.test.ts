@@ -66,7 +66,10 @@ describeDockerSlowly('a worker that dies over a snapshot', () => {
     proxy.onPiece = (count) => {
       if (count === piece) death.abort(new Error('died'));
     };
-    const dying = { ...world, environments: new DockerEngine({ host: proxy.host, certPath: null }, { patienceMs: 1000 }) };
+    const dying = {
+      ...world,
+      environments: new DockerEngine({ host: proxy.host, certPath: null }, { patienceMs: 1000 }),
+    };
     const died = await settleEnvironments(dying, death.signal).then(
       () => false,
       () => true,
