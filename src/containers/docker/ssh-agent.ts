@@ -10,8 +10,6 @@ const ALIVE_SECONDS = 15;
 const IDLE_MOST = 4;
 /** How much of what ssh says stands in an error. */
 const SAID_CHARS = 300;
-/** ssh needs no other variable, and gets none: it may send them to the other machine. */
-const VARIABLES = ['PATH', 'HOME', 'USER', 'LOGNAME', 'SSH_AUTH_SOCK'];
 
 /** What `docker` does there: joins our connection with that of the engine. */
 function argumentsOf({ user, host, port, path }: SshPlace): readonly string[] {
@@ -50,7 +48,7 @@ export class SshAgent extends Agent {
   }
 }
 
-/** What went wrong when the program ended. Its code is that of a connection which nobody takes, so that the engine counts as away. */
+/** What went wrong when the program ended. Its code is that of a refused connection, so that the engine counts as away. */
 class SshEnded extends Error {
   readonly code = 'ECONNREFUSED';
 
@@ -67,8 +65,7 @@ class SshConnection extends Duplex {
 
   constructor(args: readonly string[]) {
     super();
-    const env = Object.fromEntries(VARIABLES.flatMap((name) => [[name, process.env[name]]]));
-    this.#child = spawn('ssh', [...args], { env, stdio: 'pipe' });
+    this.#child = spawn('ssh', [...args], { stdio: 'pipe' });
     this.#child.stdout.on('data', (bytes: Buffer) => {
       if (!this.push(bytes)) this.#child.stdout.pause();
     });
