@@ -55,7 +55,8 @@ export function invalidConfig(who: string, fields: readonly FieldError[]): Holdf
   return new HoldfastError('config_invalid', `${who} cannot work like this: ${said}.`, { fields });
 }
 
-const placeOf = (pointer: string): string =>
+/** A pointer as a person writes the place: `providers.lab.baseURL`. */
+export const placeOf = (pointer: string): string =>
   pointer
     .slice(1)
     .split('/')

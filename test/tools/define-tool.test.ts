@@ -71,7 +71,9 @@ describe('a declaration', () => {
     ['a capability without its address', { capabilities: ['network:http:get'] }, '/capabilities/0'],
     ['no capability', { capabilities: [] }, '/capabilities'],
     ['nothing to execute', { execute: undefined }, '/execute'],
-    ['a field that nothing reads', { timeout: 5 }, '/'],
+    ['a field that nothing reads', { timeout: 5 }, '/timeout'],
+    ['a field whose name has a slash', { 'a/b': 5 }, '/a~1b'],
+    ['an approval that is a number', { approval: 5 }, '/approval'],
   ])('is refused with %s', (_kind, change, pointer) => {
     const error = refusal({ ...minimal, ...change });
     expect(error.code).toBe('tool_invalid');
@@ -80,8 +82,8 @@ describe('a declaration', () => {
 
   it('names every wrong field at once', () => {
     const error = refusal({ ...minimal, name: 'X', timeoutMs: -1, timeout: 5 });
-    expect(error.fields.map((field) => field.pointer)).toEqual(['/name', '/timeoutMs', '/']);
-    expect(error.message).toMatch(/"X".*name: .*timeoutMs: .*timeout/);
+    expect(error.fields.map((field) => field.pointer)).toEqual(['/name', '/timeoutMs', '/timeout']);
+    expect(error.message).toMatch(/"X".*name: .*timeoutMs: .*timeout: is not known here\.$/);
   });
 });
 
@@ -293,7 +295,7 @@ describe('a body apart', () => {
     ['that goes on here', { resume: () => 1 }, '/resume'],
     ['with too little memory', { limits: { memoryMb: 64 } }, '/limits/memoryMb'],
     ['with a name that no variable has', { env: { 'A B': 'x' } }, '/env/A B'],
-    ['with an unknown limit', { limits: { disk: 1 } }, '/limits'],
+    ['with an unknown limit', { limits: { disk: 1 } }, '/limits/disk'],
   ])('is refused %s', (_what, change, pointer) => {
     expect(refusal({ ...apart, ...change }).fields.map((field) => field.pointer)).toContain(pointer);
   });

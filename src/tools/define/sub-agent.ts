@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import type { SubAgentSpec } from '../../core/agents/sub-agent.js';
 import { HoldfastError } from '../../core/errors/errors.js';
+import { fieldErrorsOf } from '../../core/field-errors.js';
 import { type GrantInput, parseGrants } from '../../core/grants/grants.js';
 import type { Settlement } from '../../core/interruptions/settlement.js';
 import { canonical, type JsonValue, type jsonObject, toJson } from '../../core/json.js';
 import type { ApprovalRule } from '../../core/tools/tool.js';
 import { type DeclaredTool, defineTool } from './define-tool.js';
-import { invalidTool } from './tool-declaration.js';
+import { invalidTool, wrongTool } from './tool-declaration.js';
 
 const SUB_AGENT = Symbol.for('holdfast.sub_agent');
 
@@ -87,7 +88,7 @@ export function subAgent<I = { input: string }>(options: SubAgentOptions<I> & Pr
   const parsed = ownOptions.safeParse({
     ...{ agent: target, grants, inputOf, maxTurns, maxTotalTokens, maxDurationMs, maxDepth },
   });
-  if (!parsed.success) throw invalidTool(name, parsed.error.issues);
+  if (!parsed.success) throw wrongTool(name, fieldErrorsOf(parsed.error));
   assertGrants(name, grants);
   const spec: SubAgentSpec = {
     ...{ agent: target, grants, maxTurns, maxTotalTokens, maxDurationMs },

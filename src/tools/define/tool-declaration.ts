@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { z } from 'zod';
-import { HoldfastError } from '../../core/errors/errors.js';
+import { type FieldError, HoldfastError } from '../../core/errors/errors.js';
+import { fieldErrorsOf, placeOf, pointerTo } from '../../core/field-errors.js';
 import { parseRequest } from '../../core/grants/capability-text.js';
 import { LONGEST_MS } from '../../core/interruptions/wait.js';
 import { type IsolatedToolDeclaration, MOST_OUTPUT_BYTES, type ToolDeclaration } from '../../core/tools/tool.js';
@@ -85,10 +86,7 @@ const declaration = z
 export function assertDeclaration<I, O, S>(tool: ToolDeclaration<I, O, S> | IsolatedToolDeclaration<I, O>): void {
   const result = declaration.safeParse(tool);
   if (result.success) return;
-  throw invalidTool(
-    tool.name,
-    result.error.issues.flatMap((issue) => messagesOf(issue).map(({ path, message }) => ({ path, message }))),
-  );
+  throw wrongTool(tool.name, fieldErrorsOf(result.error));
 }
 
 interface Problem {
@@ -96,25 +94,18 @@ interface Problem {
   readonly message: string;
 }
 
-/** What is wrong with an entry of a list is said of the entry, not of the choice between a list and a function. */
-function messagesOf(issue: z.core.$ZodIssue): Problem[] {
-  if (issue.code !== 'invalid_union') return [issue];
-  const inner = issue.errors.flat().filter((one) => one.path.length > 0);
-  return inner.length === 0
-    ? [issue]
-    : inner.map((one) => ({ path: [...issue.path, ...one.path], message: one.message }));
-}
+export const invalidTool = (name: unknown, problems: readonly Problem[], cause?: unknown): HoldfastError =>
+  wrongTool(
+    name,
+    problems.map(({ path, message }) => ({ pointer: pointerTo(path), detail: message })),
+    cause,
+  );
 
-export function invalidTool(name: unknown, problems: readonly Problem[], cause?: unknown): HoldfastError {
-  const list = problems.map(
-    ({ path, message }) => `${path.length === 0 ? 'it' : path.map(String).join('.')}: ${message}`,
+/** The same, of what is wrong as a schema says it. */
+export function wrongTool(name: unknown, fields: readonly FieldError[], cause?: unknown): HoldfastError {
+  const said = fields.map(
+    ({ pointer, detail }) => `${pointer === '' ? 'it' : placeOf(pointer)}: ${detail.replace(/\.$/, '')}`,
   );
-  return new HoldfastError(
-    'tool_invalid',
-    `The tool ${JSON.stringify(name) ?? 'without a name'} is not valid: ${list.join('; ')}.`,
-    {
-      cause,
-      fields: problems.map(({ path, message }) => ({ pointer: `/${path.map(String).join('/')}`, detail: message })),
-    },
-  );
+  const text = `The tool ${JSON.stringify(name) ?? 'without a name'} is not valid: ${said.join('; ')}.`;
+  return new HoldfastError('tool_invalid', text, { cause, fields });
 }
