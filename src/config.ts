@@ -10,6 +10,7 @@ import {
   exportRoots,
   header,
   host,
+  hubRoots,
   labels,
   modelServer,
   ollamaServer,
@@ -159,6 +160,12 @@ const TABLE = {
     exportRoots,
     'Places in an object store below which trajectories may be exported, with spaces between. Without one: none.',
   ),
+  exportHub: optional(
+    'HOLDFAST_EXPORT_HUB',
+    hubRoots,
+    'Places on a [Hugging Face Hub](data/hub.md) to which trajectories may be exported, with spaces between. Without one: none.',
+  ),
+  hubUrl: optional('HF_ENDPOINT', modelServer, 'Address of the Hub. Without one: `https://huggingface.co`.'),
   artifacts: optional(
     'HOLDFAST_ARTIFACTS',
     text,
@@ -314,6 +321,9 @@ export function readSettings(env: NodeJS.ProcessEnv = process.env) {
     exportDir: read(TABLE.exportDir),
     /** As an operator wrote them; null: none. */
     exportBuckets: read(TABLE.exportBuckets),
+    exportHub: read(TABLE.exportHub),
+    /** Null: `https://huggingface.co`. */
+    hubUrl: read(TABLE.hubUrl),
     artifacts: read(TABLE.artifacts),
     /** Null: Amazon S3. */
     objectStoreUrl: read(TABLE.objectStoreUrl),

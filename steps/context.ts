@@ -11,6 +11,7 @@ import type { MemoryDocument } from '../src/core/tools/tool-memory.js';
 import type { Meter } from '../src/metrics/meter.js';
 import type { PriceBook } from '../src/models/budgets/price-book.js';
 import type { ArtifactStore } from '../src/object-store/artifact-store.js';
+import type { Hub } from '../src/object-store/hub.js';
 import type { ObjectStore } from '../src/object-store/object-store.js';
 import type { Execution } from '../src/storage/dbos/executions.js';
 import type { DocumentPlace, MemoryPlace } from '../src/storage/memory/documents.js';
@@ -53,6 +54,14 @@ export interface McpLists {
 export interface ExportBuckets {
   /** Null: this process judges what is asked for, and exports nothing itself. */
   readonly store: ObjectStore | null;
+  /** As an operator wrote them. */
+  readonly roots: readonly string[];
+}
+
+/** A Hugging Face Hub, and the places there to which tenants may export. */
+export interface ExportRepositories {
+  /** Null: this process judges what is asked for, and exports nothing itself. */
+  readonly hub: Hub | null;
   /** As an operator wrote them. */
   readonly roots: readonly string[];
 }
@@ -123,6 +132,8 @@ export interface StepContext {
   readonly exportDir: string;
   /** Where trajectories are exported to in an object store; null: this process has none. */
   readonly buckets: ExportBuckets | null;
+  /** Where trajectories are exported to on a Hub; null: this process has none. */
+  readonly repositories: ExportRepositories | null;
   /** Where artifacts of tasks are; null: this process verifies nothing. */
   readonly artifacts: ArtifactStore | null;
   readonly memory: MemoryEvidence;

@@ -5,6 +5,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { environmentVariable, pinDbosIdentity, readSettings, SETTINGS } from '../src/config.js';
 import { HoldfastError } from '../src/core/errors/errors.js';
 import { OBJECT_STORE_KEYS } from '../src/core/exports/bucket-place.js';
+import { HUB_KEYS } from '../src/core/exports/hub-place.js';
 import { MODEL_PROVIDERS } from '../src/core/models/model-provider-table.js';
 
 const OF_PROVIDERS = Object.values(MODEL_PROVIDERS).flatMap(({ keyVariable, urlVariable }) => [
@@ -13,7 +14,10 @@ const OF_PROVIDERS = Object.values(MODEL_PROVIDERS).flatMap(({ keyVariable, urlV
   ...(urlVariable === null ? [] : [urlVariable]),
 ]);
 
-const OF_OBJECT_STORES = Object.values(OBJECT_STORE_KEYS).flatMap(({ variable }) => [variable, `${variable}_FILE`]);
+const OF_OBJECT_STORES = Object.values({ ...OBJECT_STORE_KEYS, ...HUB_KEYS }).flatMap(({ variable }) => [
+  variable,
+  `${variable}_FILE`,
+]);
 
 const directory = mkdtempSync(join(tmpdir(), 'holdfast-config-'));
 afterAll(() => rmSync(directory, { recursive: true }));
@@ -61,7 +65,7 @@ test('an empty environment gives the defaults', () => {
     ollamaHost: null,
     cassettesDir: resolve('cassettes'),
     exportDir: null,
-    exportBuckets: null,
+    ...{ exportBuckets: null, exportHub: null, hubUrl: null },
     objectStoreUrl: null,
     objectStoreRegion: 'us-east-1',
     ...{ dockerHost: null, dockerCertPath: null, dockerPatienceMs: 120_000 },
@@ -109,6 +113,8 @@ test('every setting that is listed is read, and changes what comes out', () => {
     HOLDFAST_CASSETTES: 'tapes',
     HOLDFAST_EXPORT_DIR: 'data',
     HOLDFAST_EXPORT_BUCKETS: 's3://data/a s3://data/{tenant}',
+    HOLDFAST_EXPORT_HUB: 'hf://datasets/acme hf://datasets/acme/{tenant}',
+    HF_ENDPOINT: 'http://127.0.0.1:9001',
     AWS_ENDPOINT_URL_S3: 'http://127.0.0.1:9000',
     AWS_REGION: 'eu-central-1',
     DOCKER_CERT_PATH: '/certificates',
@@ -201,6 +207,8 @@ describe('a bad value names the variable, what came and what was expected', () =
     ['HOLDFAST_EXPORT_BUCKETS', 's3://a', 's3://bucket/prefix'],
     ['HOLDFAST_EXPORT_BUCKETS', 's3://data/../x', 's3://bucket/prefix'],
     ['HOLDFAST_EXPORT_BUCKETS', 's3://data/x /etc', 's3://bucket/prefix'],
+    ['HOLDFAST_EXPORT_HUB', 'hf://models/acme', 'hf://datasets/owner'],
+    ['HOLDFAST_EXPORT_HUB', 'hf://datasets/acme/../x', 'hf://datasets/owner'],
     ['AWS_REGION', 'a/b', 'the name of a region'],
   ])('%s=%s', (name, value, expected) => {
     const error = refusal({ [name]: value });
@@ -296,6 +304,7 @@ test.each([
   'HOLDFAST_URL',
   'DOCKER_HOST',
   'HOLDFAST_EXPORT_BUCKETS',
+  'HOLDFAST_EXPORT_HUB',
   'HOLDFAST_HOST',
   'AWS_REGION',
   'DATABASE_URL',

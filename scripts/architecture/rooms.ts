@@ -17,7 +17,7 @@ export const ROOMS: readonly Room[] = [
   {
     path: 'src/object-store',
     floor: 1,
-    about: 'Object stores that speak S3: signed requests, and what their answers mean.',
+    about: 'Object stores that speak S3, and dataset repositories of a Hub: requests, and what their answers mean.',
   },
   { path: 'src/containers', floor: 1, about: "Containers of runs, on an engine that speaks Docker's API." },
   { path: 'src/metrics', floor: 1, about: 'What a process has done, as Prometheus reads it.' },

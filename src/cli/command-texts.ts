@@ -246,8 +246,8 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
   },
   export: {
     about:
-      'Exports trajectories as [training data](data/export.md), into a folder of the server or an ' +
-      '[object store](data/export-object-stores.md).',
+      'Exports trajectories as [training data](data/export.md), into a folder of the server, an ' +
+      '[object store](data/export-object-stores.md) or a [Hugging Face Hub](data/hub.md).',
   },
   exports: {
     about: 'Lists exports, newest first, or reads one.',

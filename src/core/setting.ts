@@ -3,6 +3,7 @@ import { ENGINE_ADDRESS, enginePlace } from './containers/engine-address.js';
 import { labelsOf } from './containers/worker-offer.js';
 import type { FieldError } from './errors/errors.js';
 import { exportRootsOf } from './exports/bucket-place.js';
+import { hubRootsOf } from './exports/hub-place.js';
 import { isOllamaAddress, OLLAMA_ADDRESS } from './models/ollama-address.js';
 import { shownAddress } from './secrets/secret-patterns.js';
 
@@ -80,6 +81,15 @@ export const exportRoots = {
     .refine((value) => exportRootsOf(value) !== null)
     .transform((value) => exportRootsOf(value) ?? []),
   expected: 's3://bucket/prefix, with {tenant} as a part of it where other tenants export, and spaces between several',
+};
+/** A place on a Hub, or more with spaces between them. */
+export const hubRoots = {
+  schema: z
+    .string()
+    .refine((value) => hubRootsOf(value) !== null)
+    .transform((value) => hubRootsOf(value) ?? []),
+  expected:
+    'hf://datasets/owner, or a repository or folder below it, with {tenant} as a part where other tenants export, and spaces between several',
 };
 /** As other clients of container engines have it. */
 export const dockerHost = {

@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { isMade } from '../core/exports/dataset-card.js';
 import { assertBucketFree, type ExportBucket, publishedInBucket, removeUploads, uploadFile } from './export-bucket.js';
 import { type ExportFolder, prepareFolder, publishedIn, publishFolder, withdrawFolder } from './export-folder.js';
+import { type ExportHub, isMadeOnHub, prepareOnHub, publishOnHub, withdrawFromHub } from './export-hub.js';
 
 type GoesOn = (sent: number) => Promise<boolean>;
 
@@ -48,4 +49,18 @@ export const bucketPlace = (staging: string, to: ExportBucket): ExportPlace => (
     return true;
   },
   withdraw: (revision) => removeUploads(to, revision),
+});
+
+export const hubPlace = (staging: string, to: ExportHub): ExportPlace => ({
+  staging,
+  isPublished: (revision) => isMadeOnHub(to, revision),
+  prepare: async () => {
+    await mkdir(staging, { recursive: true, mode: 0o700 });
+    await prepareOnHub(to);
+  },
+  publish: async (from, paths, goesOn) => {
+    const revision = (await publishedIn({ path: from }))?.revision ?? 0;
+    return publishOnHub(to, { from, paths, revision }, goesOn);
+  },
+  withdraw: (revision) => withdrawFromHub(to, revision),
 });

@@ -45,7 +45,7 @@ import { signAtEnd } from './evidence/log-operations.js';
 import { AgentVersions } from './evolution/agent-versions.js';
 import { withEvolution } from './evolution/evolution-agent.js';
 import { ExportQueue } from './exports/export-queue.js';
-import { openArtifacts, openBuckets } from './exports/open-object-store.js';
+import { openArtifacts, openBuckets, openRepositories } from './exports/open-object-store.js';
 import { Changes } from './log/changes.js';
 import { longWorkOf } from './long-work.js';
 import { Measuring } from './ops/measuring.js';
@@ -195,7 +195,7 @@ async function launch(
     mcpLists: storedLists(database.knex),
     memory: MEMORY_EVIDENCE,
     exportDir,
-    buckets: openBuckets(config),
+    ...{ buckets: openBuckets(config), repositories: openRepositories(config) },
     artifacts: openArtifacts(config),
     environments: await openContainers(config, agents.values(), hostFolders),
     readSecrets: () => knowAll(secrets),

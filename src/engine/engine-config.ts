@@ -43,6 +43,13 @@ export interface EngineConfig extends HoldfastConfig {
    * with `{tenant}` in it for every tenant. Default: none.
    */
   readonly exportBuckets?: readonly string[] | null;
+  /**
+   * Places on a Hugging Face Hub to which trajectories may be exported: `hf://datasets/owner`, a repository or a folder of one for the
+   * tenant `default`, and with `{tenant}` in it for every tenant. Default: none.
+   */
+  readonly exportHub?: readonly string[] | null;
+  /** The Hub of exports. What is left out here says the environment. */
+  readonly hub?: HubConfig;
   /** Where artifacts of tasks are kept: a directory, or `s3://bucket/prefix`. Default: `artifacts` in `dataDir`. */
   readonly artifacts?: string | null;
   /** The object store of exports, artifacts and checkpoints. What is left out of its key says the environment. */
@@ -117,4 +124,11 @@ export interface ObjectStoreConfig extends Partial<Readonly<Record<ObjectStoreKe
   readonly endpoint?: string | null;
   /** Default `us-east-1`. */
   readonly region?: string;
+}
+
+/** A Hugging Face Hub. */
+export interface HubConfig {
+  /** Null or left out: `https://huggingface.co`. */
+  readonly endpoint?: string | null;
+  readonly token?: string | Secret;
 }

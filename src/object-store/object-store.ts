@@ -1,6 +1,7 @@
 import pRetry, { AbortError } from 'p-retry';
 import { listUrl, namesIn, type ObjectName, objectUrl } from './object-address.js';
-import { type Body, type Credentials, type StoreAnswer, type StoreRequest, sendSigned } from './signed-request.js';
+import type { StoreAnswer } from './plain-request.js';
+import { type Body, type Credentials, type StoreRequest, sendSigned } from './signed-request.js';
 import { brokenConnection, failureOf } from './store-failure.js';
 
 /** Where the keys of a store come from. */

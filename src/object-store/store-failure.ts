@@ -1,5 +1,5 @@
 import { HoldfastError } from '../core/errors/errors.js';
-import type { StoreAnswer } from './signed-request.js';
+import type { StoreAnswer } from './plain-request.js';
 
 /** What an answer that is no success means, and whether it may be another one later. */
 export interface StoreFailure {

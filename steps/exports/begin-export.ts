@@ -1,8 +1,9 @@
 import { type ErrorView, HoldfastError } from '../../src/core/errors/errors.js';
 import { bucketPlaceOf, isBelow, openRoots } from '../../src/core/exports/bucket-place.js';
 import { type ExportFile, type ExportStatus, isExportOver } from '../../src/core/exports/export.js';
+import { hubPlaceOf, isOpenOnHub, openHubRoots } from '../../src/core/exports/hub-place.js';
 import { exportFolder, removeStaging, stagingOf } from '../../src/datasets/export-folder.js';
-import { bucketPlace, type ExportPlace, folderPlace } from '../../src/datasets/export-place.js';
+import { bucketPlace, type ExportPlace, folderPlace, hubPlace } from '../../src/datasets/export-place.js';
 import { listRunsOf } from '../../src/storage/exports/export-runs.js';
 import { forgetExported } from '../../src/storage/exports/exported-runs.js';
 import {
@@ -100,25 +101,41 @@ export function exportError(error: unknown): ErrorView {
   return new HoldfastError('export_failed', `The export stopped: ${what.slice(0, 2000).toWellFormed()}`).view();
 }
 
-/** Returns where this worker writes an export: its own folder, or the place in the object store. */
+/** Returns where this worker writes an export: its own folder, or the place in the object store or on the Hub. */
 export function folderOf({ exportDir }: Pick<StepContext, 'exportDir'>, row: ExportRow): string {
-  const { folder = '', s3 } = requestOf(row).to;
-  return s3 ?? exportFolder(exportDir, row, folder).path;
+  const { folder = '', s3, hub } = requestOf(row).to;
+  return s3 ?? hub ?? exportFolder(exportDir, row, folder).path;
 }
 
+type Places = Pick<StepContext, 'exportDir' | 'buckets' | 'repositories'>;
+
 /** Where an export comes to be. Throws `export_not_writable`: this process may not export there. */
-export function placeOf(
-  { exportDir, buckets }: Pick<StepContext, 'exportDir' | 'buckets'>,
-  row: ExportRow,
-): ExportPlace {
-  const { folder = '', s3 } = requestOf(row).to;
-  if (s3 === undefined) return folderPlace(exportDir, exportFolder(exportDir, row, folder), row.id);
+export function placeOf(places: Places, row: ExportRow): ExportPlace {
+  const { exportDir } = places;
+  const { folder = '', s3, hub } = requestOf(row).to;
+  if (s3 !== undefined) return placeInStore(places, row, s3);
+  if (hub !== undefined) return placeOnHub(places, row, hub);
+  return folderPlace(exportDir, exportFolder(exportDir, row, folder), row.id);
+}
+
+function placeInStore({ exportDir, buckets }: Places, row: ExportRow, s3: string): ExportPlace {
   const place = bucketPlaceOf(s3);
   // It was found to be open when it was asked for; the settings of this process may be others.
   const { store = null, roots = [] } = buckets ?? {};
   if (store === null || place === null || !isBelow(s3, openRoots(roots, row.tenant)))
-    throw new HoldfastError('export_not_writable', `${s3} is not below a place that this worker exports to.`, {
-      hint: 'Give all processes the same HOLDFAST_EXPORT_BUCKETS.',
-    });
+    throw notOpen(s3, 'HOLDFAST_EXPORT_BUCKETS');
   return bucketPlace(stagingOf(exportDir, row), { store, place, id: row.id });
 }
+
+function placeOnHub({ exportDir, repositories }: Places, row: ExportRow, text: string): ExportPlace {
+  const place = hubPlaceOf(text);
+  const { hub = null, roots = [] } = repositories ?? {};
+  if (hub === null || place === null || !isOpenOnHub(text, openHubRoots(roots, row.tenant)))
+    throw notOpen(text, 'HOLDFAST_EXPORT_HUB');
+  return hubPlace(stagingOf(exportDir, row), { hub, place, id: row.id });
+}
+
+const notOpen = (place: string, setting: string): HoldfastError =>
+  new HoldfastError('export_not_writable', `${place} is not below a place that this worker exports to.`, {
+    hint: `Give all processes the same ${setting}.`,
+  });

@@ -13,6 +13,7 @@ import {
   HoldfastError,
 } from '../../src/index.js';
 import { call, say, scripted } from '../harness/script.js';
+import { TOKEN } from '../object-store/hub-server.js';
 import { BUCKET, KEYS, REGION } from '../object-store/s3-server.js';
 import { REVIEWER } from './careful-person.js';
 import { arm, install } from './kill-switch.js';
@@ -55,14 +56,21 @@ const guesser = new Agent({ name: 'guesser', model: functionModel('guess', () =>
 const exportDir = process.env['EXPORT_DIR'] ?? '';
 /** Address of the object store to export to. */
 const store = process.env['EXPORT_STORE'];
+/** Address of the Hub to export to. */
+const hub = process.env['EXPORT_HUB'];
+const OWNER = 'hf://datasets/acme';
 const ROOT = `s3://${BUCKET}/exports`;
-const to = (name: string) => (store === undefined ? { folder: name } : { s3: `${ROOT}/${name}` });
+const to = (name: string) => {
+  if (hub !== undefined) return { hub: `${OWNER}/${name}` };
+  return store === undefined ? { folder: name } : { s3: `${ROOT}/${name}` };
+};
 const engine = await createEngine({
   agents: [agent, guesser],
   databaseUrl: process.env['DATABASE_URL'] ?? null,
   dataDir: process.env['HOLDFAST_DATA_DIR'] ?? '',
   exportDir,
   ...(store === undefined ? {} : { exportBuckets: [ROOT], objectStore: { endpoint: store, region: REGION, ...KEYS } }),
+  ...(hub === undefined ? {} : { exportHub: [OWNER], hub: { endpoint: hub, token: TOKEN } }),
   workerId: process.env['WORKER_ID'] ?? 'crash',
 });
 const format = process.env['EXPORT_FORMAT'] === 'preference' ? 'preference' : 'messages';
@@ -117,7 +125,7 @@ print([
         rows: first.files.map(({ rows }) => rows).reduce((a, b) => a + b, 0),
       },
       there: readdirSync(join(exportDir, 'default')).sort(),
-      inside: store === undefined && existsSync(first.folder) ? readdirSync(first.folder).sort() : [],
+      inside: (store ?? hub) === undefined && existsSync(first.folder) ? readdirSync(first.folder).sort() : [],
     },
   },
 ]);

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createEngineDatabase, describeEachDatabaseSlowly } from '../harness/database.js';
+import { startHub } from '../object-store/hub-server.js';
 import { type S3Server, startS3 } from '../object-store/s3-server.js';
 import { tryEach } from './ledger.js';
 import { stopped } from './other-process.js';
@@ -223,5 +224,46 @@ describeEachDatabaseSlowly('an export', (kind) => {
       expect(runs, stderr).toMatchObject([{ status: 'completed', ok: true, output: { rows: 10, files: 7 } }]);
       expect(made).toEqual(begun.made);
     }
+  });
+
+  it('sends each large file once to a Hub and commits once, whenever its process died', {
+    timeout: 600_000,
+  }, async () => {
+    /** Kills the process with the n-th request of a kind: on its way, or when it is done and no one has heard of it. */
+    const killAt = async (at: string, nth: number, fault: 'cut' | 'lost') => {
+      const hub = await startHub();
+      hub.largeFrom = 1;
+      const { options, drop } = await createEngineDatabase(kind);
+      const place =
+        options.databaseUrl === null ? { HOLDFAST_DATA_DIR: options.dataDir } : { DATABASE_URL: options.databaseUrl };
+      const env = { ...place, EXPORT_DIR: mkdtempSync(join(scratch, 'dir-')), EXPORT_HUB: hub.url };
+      try {
+        const first = startChild(env, undefined, PROGRAM);
+        let seen = 0;
+        hub.fault = (method, path) => {
+          if (!`${method} ${path}`.includes(at) || seen++ !== nth) return null;
+          process.kill(first.pid, 'SIGKILL');
+          return fault;
+        };
+        expect((await first.ended).signal).toBe('SIGKILL');
+        hub.fault = () => null;
+        const { runs, stderr } = await startChild(env, undefined, PROGRAM).ended;
+        expect(runs, stderr).toMatchObject([{ status: 'completed', ok: true, output: { rows: 10, files: 7 } }]);
+        return {
+          sent: hub.asked.filter((one) => one.startsWith('store PUT ')).length,
+          commits: ['first', 'second'].map((name) => hub.repositories.get(`acme/${name}`)?.commits.length),
+          paths: hub.paths('acme/first').length,
+        };
+      } finally {
+        await drop();
+        await hub.close();
+      }
+    };
+    // Two exports of seven files with the same content, and a card and a manifest each.
+    const whole = { commits: [2, 2], paths: 9 };
+    expect(await killAt('store PUT', 2, 'cut')).toEqual({ ...whole, sent: 12 });
+    expect(await killAt('store PUT', 2, 'lost')).toEqual({ ...whole, sent: 11 });
+    expect(await killAt('/commit/', 0, 'cut')).toEqual({ ...whole, sent: 11 });
+    expect(await killAt('/commit/', 0, 'lost')).toEqual({ ...whole, sent: 11 });
   });
 });

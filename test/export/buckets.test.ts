@@ -165,7 +165,7 @@ describe.runIf(SLOW)('an export to an object store', () => {
     const own = await t.engine.startExport({ ...request, to: { s3: `s3://${BUCKET}/of/acme/x` } }, acme);
     expect(own.folder).toBe(`s3://${BUCKET}/of/acme/x`);
     await expect(t.engine.startExport({ ...request, to: {} }, ADMIN)).rejects.toMatchObject({
-      fields: [{ pointer: '/to', detail: 'expected one of `folder` and `s3`' }],
+      fields: [{ pointer: '/to', detail: 'expected one of `folder`, `s3` and `hub`' }],
     });
     for (;;) if ((await t.engine.getExport(own.id, acme)).status === 'completed') break;
   });

@@ -210,6 +210,7 @@ export const LONG_FILES: readonly string[] = [
   'test/export/buckets.test.ts',
   'test/export/erased-runs.test.ts',
   'test/export/export.test.ts',
+  'test/export/hub.test.ts',
   'test/export/media.test.ts',
   'test/export/parquet.test.ts',
   'test/holes/holes.test.ts',

@@ -215,5 +215,7 @@ describeEachDatabase('exports over HTTP', (kind) => {
     const refused = await runHere(['export', '--format', 'jsonl', '--to', 's3://elsewhere/x'], env);
     expect(refused.code).not.toBe(0);
     expect(refused.stderr).toContain(`below s3://${BUCKET}/exports`);
+    const unset = await runHere(['export', '--format', 'jsonl', '--to', 'hf://datasets/acme/x'], env);
+    expect(unset.stderr).toContain('HOLDFAST_EXPORT_HUB');
   });
 });

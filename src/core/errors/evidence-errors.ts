@@ -1,4 +1,5 @@
 import { type ErrorRow, row } from './error-row.js';
+import { HUB_ERRORS } from './hub-errors.js';
 import { OBJECT_STORE_ERRORS } from './object-store-errors.js';
 
 /** Errors of proofs, of repairs and of the log over all runs: a part of the one table of errors (error-table.ts). */
@@ -66,7 +67,7 @@ export const EXPORT_ERRORS = {
     404,
     'stop',
     'No such file of the export here',
-    'Take a path of `files` of the export. Files in an object store, or on the disk of another server, are read there.',
+    'Take a path of `files` of the export. Files in an object store, in a repository of a Hub, or on the disk of another server, are read there.',
   ),
   export_over: row(409, 'stop', 'The export is over', 'Read it: it says how it ended.'),
   export_exists: row(
@@ -95,4 +96,5 @@ export const EXPORT_ERRORS = {
   ),
   export_failed: row(500, 'stop', 'The export stopped', 'Read the detail, and start it again.'),
   ...OBJECT_STORE_ERRORS,
+  ...HUB_ERRORS,
 } as const satisfies Record<string, ErrorRow>;

@@ -1,5 +1,6 @@
 import type { FieldError } from '../errors/errors.js';
 import { OBJECT_STORE_KEYS } from '../exports/bucket-place.js';
+import { HUB_KEYS } from '../exports/hub-place.js';
 import { MODEL_PROVIDERS } from '../models/model-provider-table.js';
 import { header, type Kind, modelServer, optional, type Setting, type Variables, valueIn } from '../setting.js';
 
@@ -7,7 +8,7 @@ import { header, type Kind, modelServer, optional, type Setting, type Variables,
 
 /** Variables of keys. A key is in one place: in its variable, or in the file of the variable with `_FILE` behind its name. */
 export const KEY_VARIABLES = [
-  ...Object.values(OBJECT_STORE_KEYS).map(({ variable }) => variable),
+  ...Object.values({ ...OBJECT_STORE_KEYS, ...HUB_KEYS }).map(({ variable }) => variable),
   ...Object.values(MODEL_PROVIDERS).map(({ keyVariable }) => keyVariable),
 ];
 
@@ -17,7 +18,7 @@ export function keySettings(path: Kind<string>): readonly Setting<unknown>[] {
     optional(variable, header, description),
     optional(`${variable}_FILE`, path, `File with that key, instead of \`${variable}\`.`),
   ];
-  const ofStores = Object.values(OBJECT_STORE_KEYS).flatMap(({ variable, description }) =>
+  const ofStores = Object.values({ ...OBJECT_STORE_KEYS, ...HUB_KEYS }).flatMap(({ variable, description }) =>
     key(variable, `${description}.`),
   );
   const ofProviders = Object.values(MODEL_PROVIDERS).flatMap(

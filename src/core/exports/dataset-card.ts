@@ -38,6 +38,14 @@ const inSplit = (files: readonly ExportFile[], split: string): readonly ExportFi
 const sum = (files: readonly ExportFile[], of: (file: ExportFile) => number): number =>
   files.reduce((total, file) => total + of(file), 0);
 
+/** How many rows, as the Hub says it. */
+function sizeCategoryOf(rows: number): string {
+  const bounds = ['1K', '10K', '100K', '1M', '10M', '100M', '1B'] as const;
+  const above = bounds.findIndex((_, index) => rows < 1000 * 10 ** index);
+  if (above === 0) return 'n<1K';
+  return above === -1 ? 'n>1B' : `${bounds[above - 1]}<n<${bounds[above]}`;
+}
+
 /** The card, `README.md`: its head is what `datasets` reads. */
 export function datasetCard({ id, request, snapshotAt, runs, skipped, files }: ExportFacts): string {
   const { format, filters, options } = request;
@@ -58,7 +66,12 @@ export function datasetCard({ id, request, snapshotAt, runs, skipped, files }: E
       `    num_examples: ${sum(inSplit(files, split), ({ rows }) => rows)}`,
     ]),
   ];
-  const head = [...(splits.length === 0 || format === 'inspect' ? [] : data), 'tags:', '- agent-traces'];
+  const head = [
+    ...(options.license === undefined ? [] : [`license: "${options.license}"`]),
+    ...(splits.length === 0 || format === 'inspect' ? [] : data),
+    ...['size_categories:', `- ${sizeCategoryOf(sum(files, ({ split, rows }) => (split === null ? 0 : rows)))}`],
+    ...['tags:', '- agent-traces'],
+  ];
   const left = Object.entries(skipped).map(([why, count]) => `| ${why} | ${count} |`);
   return [
     ...['---', ...head, '---', '', '# Trajectories', ''],

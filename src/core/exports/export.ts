@@ -4,6 +4,7 @@ import { errorView } from '../runs/run.js';
 import type { TrajectoryResult } from '../trajectories/trajectory-result.js';
 import { bucketPlaceText } from './bucket-place.js';
 import { chatOptions } from './chat-row.js';
+import { hubPlaceText } from './hub-place.js';
 import { redaction, redactionProblems } from './redaction.js';
 
 /** Exports of trajectories: what is asked for, and how far it is. */
@@ -89,6 +90,11 @@ export const exportOptions = z
         'Of `preference`: by how much the reward of the chosen run is above that of the rejected one, at least.',
       ),
     pairsPerTask: z.int().min(1).max(20).default(4).describe('Of `preference`: pairs of one task at most.'),
+    license: z
+      .string()
+      .regex(/^[a-z0-9][a-z0-9.-]{0,49}$/, 'expected a name such as apache-2.0, in small letters, digits and . -')
+      .optional()
+      .describe('License in the dataset card, as the Hub names it.'),
     runsPerFile: z.int().min(1).max(1000).default(1000).describe('Runs in one file at most.'),
     redact: redaction.optional(),
   })
@@ -134,8 +140,16 @@ export const recordedExport = z
         s3: bucketPlaceText
           .optional()
           .describe('A new place in an object store, `s3://bucket/prefix`, below one that the server exports to.'),
+        hub: hubPlaceText
+          .optional()
+          .describe(
+            'A dataset repository of a Hugging Face Hub or a new folder in one, `hf://datasets/owner/name`, that the server exports to.',
+          ),
       })
-      .refine(({ folder, s3 }) => (folder === undefined) !== (s3 === undefined), 'expected one of `folder` and `s3`'),
+      .refine(
+        (to) => Object.values(to).filter((place) => place !== undefined).length === 1,
+        'expected one of `folder`, `s3` and `hub`',
+      ),
   })
   .meta({ id: 'RecordedExport' });
 
@@ -170,7 +184,7 @@ export const exportFile = z.object({
 });
 export type ExportFile = z.infer<typeof exportFile>;
 
-/** How much of an export is in its store. */
+/** How much of an export is in its store, or on its Hub. */
 export const exportSending = z.object({
   files: z.int(),
   sizeBytes: z.int(),
@@ -186,7 +200,11 @@ export const exportView = z
     status: z.enum(EXPORT_STATUSES),
     request: recordedExport,
     actor: z.string(),
-    folder: z.string().describe('Where it is, or will be: on the disk of the worker, or `s3://bucket/prefix`.'),
+    folder: z
+      .string()
+      .describe(
+        'Where it is, or will be: on the disk of the worker, `s3://bucket/prefix`, or `hf://datasets/owner/name`.',
+      ),
     progress: z.object({
       runs: z.int().nullable().describe('How many runs there are to look at; null: not known yet.'),
       done: z.int(),

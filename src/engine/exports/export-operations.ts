@@ -1,7 +1,7 @@
 import type { StepContext } from '../../../steps/context.js';
 import type { Caller } from '../../core/caller.js';
 import { HoldfastError } from '../../core/errors/errors.js';
-import { isBelow, openRoots } from '../../core/exports/bucket-place.js';
+import { isBelow, isBucketText, openRoots } from '../../core/exports/bucket-place.js';
 import {
   type ExportRequest,
   type ExportView,
@@ -9,6 +9,7 @@ import {
   type StartExport,
   startExport as startExportShape,
 } from '../../core/exports/export.js';
+import { isHubText, isOpenOnHub, openHubRoots } from '../../core/exports/hub-place.js';
 import { fieldErrorsOf, invalidRequest } from '../../core/field-errors.js';
 import type { Page } from '../../core/page.js';
 import { exportFolder, type Whose } from '../../datasets/export-folder.js';
@@ -43,15 +44,27 @@ export async function startExport(context: EngineContext, request: StartExport, 
 }
 
 /** Where an export will be, as a person reads it. Throws `invalid_request` for what is not open to the tenant. */
-function placeFor({ exportDir, buckets }: StepContext, whose: Whose, { folder = '', s3 }: ExportRequest['to']): string {
-  if (s3 === undefined) return exportFolder(exportDir, whose, folder).path;
-  const open = openRoots(buckets?.roots ?? [], whose.tenant);
-  if (isBelow(s3, open)) return s3;
-  const detail =
-    open.length === 0
-      ? 'this server exports to no object store for you; its operator sets HOLDFAST_EXPORT_BUCKETS'
-      : `expected a place below ${open.join(' or ')}`;
-  throw invalidRequest([{ pointer: '/to/s3', detail }]);
+function placeFor(
+  { exportDir, buckets, repositories }: StepContext,
+  whose: Whose,
+  { folder = '', s3, hub }: ExportRequest['to'],
+): string {
+  if (s3 !== undefined) {
+    const open = openRoots(buckets?.roots ?? [], whose.tenant);
+    if (isBelow(s3, open)) return s3;
+    throw notOpen('s3', open, 'to no object store for you; its operator sets HOLDFAST_EXPORT_BUCKETS');
+  }
+  if (hub !== undefined) {
+    const open = openHubRoots(repositories?.roots ?? [], whose.tenant);
+    if (isOpenOnHub(hub, open)) return hub;
+    throw notOpen('hub', open, 'to no Hub for you; its operator sets HOLDFAST_EXPORT_HUB');
+  }
+  return exportFolder(exportDir, whose, folder).path;
+}
+
+function notOpen(field: 's3' | 'hub', open: readonly string[], none: string): HoldfastError {
+  const detail = open.length === 0 ? `this server exports ${none}` : `expected a place below ${open.join(' or ')}`;
+  return invalidRequest([{ pointer: `/to/${field}`, detail }]);
 }
 
 async function known({ stepContext }: EngineContext, id: string, caller: Caller): Promise<ExportRow> {
@@ -88,7 +101,7 @@ export async function readExportFile(
 ): Promise<ExportedFile> {
   const row = await known(context, id, caller);
   const listed = exportViewOf(row).files.find((file) => file.path === path);
-  const isElsewhere = row.folder.startsWith('s3://');
+  const isElsewhere = isBucketText(row.folder) || isHubText(row.folder);
   const file = listed && !isElsewhere ? await openExported(context.stepContext.exportDir, row.folder, listed) : null;
   if (file !== null) return file;
   const where = isElsewhere ? ` The export is at ${row.folder}.` : '';

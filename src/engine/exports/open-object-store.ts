@@ -1,19 +1,30 @@
 import { join, resolve } from 'node:path';
-import type { ExportBuckets } from '../../../steps/context.js';
+import type { ExportBuckets, ExportRepositories } from '../../../steps/context.js';
 import { environmentVariable } from '../../config.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { bucketPlaceOf, exportRootsOf, isBucketText, OBJECT_STORE_KEYS } from '../../core/exports/bucket-place.js';
+import { HUB_KEYS, hubRootsOf } from '../../core/exports/hub-place.js';
 import { shownAddress } from '../../core/secrets/secret-patterns.js';
 import { webAddress } from '../../core/setting.js';
 import { HeldSecret } from '../../models/secrets/held-secret.js';
 import { literalSecret, type Secret } from '../../models/secrets/secret.js';
 import { type ArtifactStore, artifactBucket, artifactFolder } from '../../object-store/artifact-store.js';
+import { Hub } from '../../object-store/hub.js';
 import { type CredentialSource, ObjectStore } from '../../object-store/object-store.js';
-import { DEFAULT_DATA_DIR, type EngineConfig, type ObjectStoreConfig, type ObjectStoreKey } from '../engine-config.js';
+import {
+  DEFAULT_DATA_DIR,
+  type EngineConfig,
+  type HubConfig,
+  type ObjectStoreConfig,
+  type ObjectStoreKey,
+} from '../engine-config.js';
 import { secret } from '../secrets/secret.js';
 
 const DEFAULT_REGION = 'us-east-1';
 const EXPORT_TIMES = { idleMs: 30_000, patienceMs: 120_000 };
+const DEFAULT_HUB = 'https://huggingface.co';
+/** A Hub counts requests in windows of five minutes. */
+const HUB_TIMES = { idleMs: 60_000, patienceMs: 360_000 };
 /** What fails is done again at the next interval. */
 const CHECKPOINT_TIMES = { idleMs: 5000, patienceMs: 1000 };
 
@@ -29,6 +40,35 @@ export function openBuckets(config: EngineConfig): ExportBuckets | null {
     );
   // Who only serves needs no key: workers export.
   return { store: config.role === 'api' ? null : openObjectStore(config.objectStore, EXPORT_TIMES), roots };
+}
+
+/** Where this engine exports to on a Hub; null: nowhere. Throws `config_invalid`. */
+export function openRepositories(config: EngineConfig): ExportRepositories | null {
+  const { exportHub: roots } = config;
+  if (!roots || roots.length === 0) return null;
+  const wrong = roots.find((root) => hubRootsOf(root)?.length !== 1);
+  if (wrong !== undefined)
+    throw new HoldfastError(
+      'config_invalid',
+      `${JSON.stringify(shownAddress(wrong))} is no place on a Hub to export to: expected hf://datasets/owner, or a repository or folder below it.`,
+    );
+  return { hub: config.role === 'api' ? null : openHub(config.hub), roots };
+}
+
+/** Throws `config_invalid`: no token is named, or no address. */
+function openHub({ endpoint, token }: HubConfig = {}): Hub {
+  const address = endpoint ?? DEFAULT_HUB;
+  // It may hold a password.
+  if (!webAddress.schema.safeParse(address).success)
+    throw new HoldfastError('config_invalid', `The endpoint of the Hub is none: expected ${webAddress.expected}.`);
+  const held = heldSecret(token ?? ofEnvironment(HUB_KEYS.token.variable));
+  if (held === null)
+    throw new HoldfastError(
+      'config_invalid',
+      `A place on a Hub is named, and no token: expected ${HUB_KEYS.token.variable}, or a file with it.`,
+    );
+  const source = { read: () => held.value(), renewed: (refused: string) => held.renewed(refused) };
+  return new Hub({ endpoint: address, token: source, ...HUB_TIMES });
 }
 
 /** Where artifacts of tasks are. Who serves them needs the key too. Throws `config_invalid`. */
@@ -62,10 +102,8 @@ function openObjectStore(
 }
 
 function credentialsOf(keys: Omit<ObjectStoreConfig, 'endpoint' | 'region'>): CredentialSource {
-  const held = (part: ObjectStoreKey): HeldSecret | null => {
-    const found = keys[part] ?? ofEnvironment(part);
-    return found === null ? null : new HeldSecret(typeof found === 'string' ? literalSecret(found) : found);
-  };
+  const held = (part: ObjectStoreKey): HeldSecret | null =>
+    heldSecret(keys[part] ?? ofEnvironment(OBJECT_STORE_KEYS[part].variable));
   const [id, key, token] = [held('accessKeyId'), held('secretAccessKey'), held('sessionToken')];
   if (id === null || key === null)
     throw new HoldfastError(
@@ -90,8 +128,10 @@ function credentialsOf(keys: Omit<ObjectStoreConfig, 'endpoint' | 'region'>): Cr
   };
 }
 
-function ofEnvironment(part: ObjectStoreKey): Secret | null {
-  const { variable } = OBJECT_STORE_KEYS[part];
+const heldSecret = (found: string | Secret | null): HeldSecret | null =>
+  found === null ? null : new HeldSecret(typeof found === 'string' ? literalSecret(found) : found);
+
+function ofEnvironment(variable: string): Secret | null {
   const file = environmentVariable(`${variable}_FILE`);
   if (file !== null) return secret.file(file);
   return environmentVariable(variable) === null ? null : secret.env(variable);

@@ -13,14 +13,15 @@ const DEPTH_MAX = 6;
 /** Every place of a configuration and of the settings at which a secret is kept that is read later. What it holds itself becomes known. */
 export function declaredSecrets(config: EngineConfig): readonly Secret[] {
   knowSettings();
-  const { agents, providers, databaseUrl, evidence, objectStore, signingKeyFile, ...others } = config;
+  const { agents, providers, databaseUrl, evidence, objectStore, hub, signingKeyFile, ...others } = config;
   knowAddress(databaseUrl ?? '');
-  const { openaiApiKey, openaiBaseUrl, ollamaApiKey, ollamaHost, dockerHost, checkpoints, exportBuckets, artifacts } =
-    others;
+  const { openaiApiKey, openaiBaseUrl, ollamaApiKey, ollamaHost, dockerHost, checkpoints } = others;
+  const { exportBuckets, exportHub, artifacts } = others;
   const places = [
     ...know({ openaiApiKey, ollamaApiKey }, 0),
-    ...know([openaiBaseUrl, ollamaHost, dockerHost, checkpoints, exportBuckets, artifacts], 0),
+    ...know([openaiBaseUrl, ollamaHost, dockerHost, checkpoints, exportBuckets, exportHub, artifacts], 0),
     ...know(objectStore, 0),
+    ...know(hub, 0),
     ...know(evidence?.signingKey, 0),
     ...Object.values(providers ?? {}).flatMap((provider) => know(secretsOf(provider), 0)),
     ...(Array.isArray(agents) ? agents : []).flatMap(secretsOfAgent),

@@ -57,7 +57,7 @@ describeEachDatabase('one call', (kind) => {
       execution: () => null,
       ...{
         exportDir: '',
-        buckets: null,
+        ...{ buckets: null, repositories: null },
         artifacts: null,
         stepsKeepOutcomes: () => false,
         readSecrets: async () => [],

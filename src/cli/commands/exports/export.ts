@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
 import { isBucketText } from '../../../core/exports/bucket-place.js';
 import { EXPORT_ENCODINGS, EXPORT_FORMATS, type StartExport, startExport } from '../../../core/exports/export.js';
+import { isHubText } from '../../../core/exports/hub-place.js';
 import { fieldErrorsOf, invalidRequest } from '../../../core/field-errors.js';
 import { jsonObject } from '../../../core/json.js';
 import { TRAJECTORY_RESULTS } from '../../../core/trajectories/trajectory-result.js';
@@ -48,7 +49,7 @@ export const exportCommand = (): Command =>
     .addOption(new Option('--encoding <encoding>', 'how rows are written; default: jsonl').choices(EXPORT_ENCODINGS))
     .requiredOption(
       '--to <folder>',
-      'name of a new folder in the export directory of the server, or s3://bucket/prefix',
+      'name of a new folder in the export directory of the server, s3://bucket/prefix, or hf://datasets/owner/name',
     )
     .option('--agent <agent>', 'only runs of this agent')
     .addOption(new Option('--status <status...>', 'only runs that ended so; default: completed').choices(STATUSES))
@@ -107,7 +108,7 @@ function requestOf(asked: z.output<typeof options>): StartExport {
     format,
     filters: { agent, status, model, result, minReward, maxReward, tag, since, until, ...scores },
     options: { ...asked.options, ...chosen },
-    to: isBucketText(to) ? { s3: to } : { folder: to },
+    to: isBucketText(to) ? { s3: to } : isHubText(to) ? { hub: to } : { folder: to },
   });
   if (!parsed.success) throw invalidRequest(fieldErrorsOf(parsed.error));
   return parsed.data;

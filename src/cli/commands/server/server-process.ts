@@ -245,7 +245,7 @@ export const engineSettings = (settings: Settings) => ({
   ...{ workerCpuCores: settings.workerCpuCores, workerMemoryMb: settings.workerMemoryMb },
   cassettesDir: settings.cassettesDir,
   exportDir: settings.exportDir,
-  exportBuckets: settings.exportBuckets,
+  ...{ exportBuckets: settings.exportBuckets, exportHub: settings.exportHub, hub: { endpoint: settings.hubUrl } },
   artifacts: settings.artifacts,
   objectStore: { endpoint: settings.objectStoreUrl, region: settings.objectStoreRegion },
   recordTo: settings.recordTo,
