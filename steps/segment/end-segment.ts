@@ -94,8 +94,10 @@ export async function endSegment(ctx: StepContext, end: SegmentEnd): Promise<{ r
 }
 
 /** A run that was asked to stop does not wait or go on; one that has ended by itself has ended. */
-const applyCancellation = (run: RunRow, ending: Ending): Ending =>
-  run.cancel_requested_at !== null && !endedByItself(ending) ? { type: 'cancelled' } : ending;
+const applyCancellation = (run: RunRow, ending: Ending): Ending => {
+  if (run.cancel_requested_at === null || endedByItself(ending)) return ending;
+  return { type: 'cancelled', ...(ending.type === 'failed' || ending.type === 'cancelled' ? leftIn(ending) : {}) };
+};
 
 /** No run below it is started of one that was asked to stop: failing of that is stopping. */
 const endedByItself = (ending: Ending): boolean =>
@@ -124,11 +126,25 @@ const OUTCOMES: {
     change: { status: 'completed', output: canonical(end.ending.output), completed_at: new Date(ctx.now()) },
   }),
   failed: async (ctx, _trx, end) => ({
-    events: [{ key: 'end', parentKey: end.parentKey, kind: 'run.failed', data: { error: { ...end.ending.error } } }],
+    events: [
+      {
+        key: 'end',
+        parentKey: end.parentKey,
+        kind: 'run.failed',
+        data: { error: { ...end.ending.error }, ...leftIn(end.ending) },
+      },
+    ],
     change: { status: 'failed', error: canonical(end.ending.error), completed_at: new Date(ctx.now()) },
   }),
-  cancelled: async (ctx, _trx, _end, run) => ({
-    events: [{ key: 'end', parentKey: 'cancel', kind: 'run.cancelled', data: { reason: run.cancel_reason } }],
+  cancelled: async (ctx, _trx, end, run) => ({
+    events: [
+      {
+        key: 'end',
+        parentKey: 'cancel',
+        kind: 'run.cancelled',
+        data: { reason: run.cancel_reason, ...leftIn(end.ending) },
+      },
+    ],
     change: { status: 'cancelled', completed_at: new Date(ctx.now()) },
   }),
   cut: async (ctx, trx, end, run) => {
@@ -168,6 +184,9 @@ const OUTCOMES: {
     };
   },
 };
+
+const leftIn = ({ artifacts }: Extract<Ending, { type: 'failed' | 'cancelled' }>) =>
+  artifacts === undefined ? {} : { artifacts };
 
 const contextIn = ({ context }: EndingWith<'paused' | 'cut'>['ending']) => (context === undefined ? {} : { context });
 

@@ -21,6 +21,7 @@ import { inVerificationContainer } from '../../steps/verification/verification-c
 import type { JudgedEnvironment } from '../../steps/verification/verification-environment.js';
 import { durableStep } from '../durable-step.js';
 import { type SegmentContext, stopFromHalt } from '../segment-context.js';
+import { keepLeft, wantsFiles, withArtifacts } from './keep-left.js';
 
 /** Errors of the agent's own making. They end its work, and the verification judges what the agent has done by then. */
 const JUDGED: ReadonlySet<string> = new Set(['limit_turns', 'limit_tokens', 'limit_wall_time', 'output_invalid']);
@@ -37,27 +38,26 @@ const isJudged = (ending: Ending): boolean =>
  * executed: what it says was found is judged again. What keeps the verification from its end is the end of the run.
  */
 export async function verifyRun(scope: SegmentContext, ending: Ending): Promise<Ending> {
-  if (!isJudged(ending) && !isBroken(ending)) return ending;
   const said = scope.source.verified();
-  if (said) tell(scope, judgedAgain(said));
+  if (said && (isJudged(ending) || isBroken(ending))) tell(scope, judgedAgain(said));
   const { task } = scope.run;
   if (said !== undefined || task === null) return ending;
   if (isBroken(ending)) {
-    tell(scope, nothingOf(task, ending.error.message, scope.turns));
+    const artifacts = task.resolved.artifacts && (await keepLeft(scope, task));
+    tell(scope, { ...nothingOf(task, ending.error.message, scope.turns), ...(artifacts && { artifacts }) });
     return ending;
   }
+  if (!isJudged(ending)) return withArtifacts(scope, task, ending);
   // The time that is over was the agent's.
   const { signal, release } = scope.signalWithoutLimit();
+  const one = new Verification(scope, task, signal);
   try {
-    tell(
-      scope,
-      await verify(new Verification(scope, task, signal), ending.type === 'completed' ? ending.output : null),
-    );
+    tell(scope, await verify(one, ending.type === 'completed' ? ending.output : null));
     return ending;
   } catch (error) {
-    if (error instanceof Unfinished) return error.ending;
+    if (error instanceof Unfinished) return await withArtifacts(scope, task, error.ending, one.kept);
     if (error instanceof Broken) {
-      tell(scope, nothingOf(task, error.message, scope.turns));
+      tell(scope, { ...nothingOf(task, error.message, scope.turns), ...one.artifacts });
       return ending;
     }
     throw error;
@@ -173,12 +173,17 @@ class Verification {
   /** Keeps files of the workspace before anything changes them. */
   async keepFiles(): Promise<void> {
     const { artifacts: wanted, initialFiles: initial } = this.task.resolved;
-    if (wanted === undefined || (!wanted.patch && wanted.files.length === 0)) return;
+    if (wanted === undefined || !wantsFiles(this.task)) return;
     const { ctx } = this.#scope;
     const owner = this.#artifactOwner();
     this.#artifacts.push(
       await this.step('artifacts', ({ entries }) => keepFiles(ctx, owner, { entries, initial, wanted }, this.#signal)),
     );
+  }
+
+  /** So far. */
+  get kept(): readonly KeptArtifacts[] {
+    return this.#artifacts;
   }
 
   get artifacts(): Pick<TaskVerified, 'artifacts'> {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { keptArtifacts } from '../artifacts/kept-artifacts.js';
 import { workspaceChanges } from '../containers/workspace-changes.js';
 import { contextChange } from '../runs/run-context.js';
 
@@ -26,4 +27,11 @@ export const changedFiles = workspaceChanges
   .exactOptional()
   .describe(
     'Only if the environment asks for [file changes](containers/file-changes.md): `{cwd, files, more, complete}`.',
+  );
+
+/** What was kept of an attempt that was not verified. */
+export const leftArtifacts = keptArtifacts
+  .exactOptional()
+  .describe(
+    '[Artifacts](tasks/artifacts.md) as `{items, leftOut, more}`, if the run is an attempt at a task that keeps some and was not verified.',
   );

@@ -16,7 +16,7 @@ import { contextChange } from '../runs/run-context.js';
 import { taskVerified } from '../tasks/task-reward.js';
 import { trustLabel } from '../tools/tool-memory.js';
 import { CALL_EFFECTS, callOutcome } from './call-outcome.js';
-import { changedFiles, endContext, keptState, requestTerms } from './event-fields.js';
+import { changedFiles, endContext, keptState, leftArtifacts, requestTerms } from './event-fields.js';
 
 const turn = z.int().min(1);
 const callId = z.string();
@@ -335,8 +335,14 @@ const DATA = {
   }),
   'task.verified': taskVerified,
   'run.completed': z.object({ output: jsonValue.describe('Output of the run.') }),
-  'run.failed': z.object({ error: errorView.describe('`{code, message, hint}`, with a code of [errors](errors.md).') }),
-  'run.cancelled': z.object({ reason: z.string().nullable().describe('Reason of the request; null = none.') }),
+  'run.failed': z.object({
+    error: errorView.describe('`{code, message, hint}`, with a code of [errors](errors.md).'),
+    artifacts: leftArtifacts,
+  }),
+  'run.cancelled': z.object({
+    reason: z.string().nullable().describe('Reason of the request; null = none.'),
+    artifacts: leftArtifacts,
+  }),
 } as const;
 
 export type EventKind = keyof typeof DATA;

@@ -9,7 +9,7 @@ export const ARTIFACT_OPERATIONS = {
   listArtifacts: operation({
     method: 'GET',
     path: '/api/v1/runs/{id}/artifacts',
-    summary: 'List what was kept of an attempt at a task.',
+    summary: 'List what was kept of an attempt at a task, whether it was verified, failed or was cancelled.',
     access: { tenant: 'viewer' },
     pathParams: idPath,
     response: keptArtifacts,

@@ -1,3 +1,4 @@
+import type { KeptArtifacts } from '../artifacts/kept-artifacts.js';
 import type { ErrorView } from '../errors/errors.js';
 import type { InterruptionReason, InterruptionView } from '../interruptions/interruption.js';
 import type { PlacedWait } from '../interruptions/wait.js';
@@ -44,8 +45,13 @@ export type Ending =
       /** Labels of what it read from outside, which its session gets. */
       readonly labels?: readonly TrustLabel[];
     }
-  | { readonly type: 'failed'; readonly error: ErrorView }
-  | { readonly type: 'cancelled' }
+  | {
+      readonly type: 'failed';
+      readonly error: ErrorView;
+      /** What was kept of the attempt at a task; absent: the task asks for nothing, or its verification says it. */
+      readonly artifacts?: KeptArtifacts;
+    }
+  | { readonly type: 'cancelled'; readonly artifacts?: KeptArtifacts }
   | {
       readonly type: 'paused';
       readonly waits: readonly Wait[];

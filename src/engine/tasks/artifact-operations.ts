@@ -1,8 +1,9 @@
-import type { Artifact, KeptArtifacts } from '../../core/artifacts/kept-artifacts.js';
+import { z } from 'zod';
+import { type Artifact, type KeptArtifacts, keptArtifacts } from '../../core/artifacts/kept-artifacts.js';
 import type { Caller } from '../../core/caller.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import type { AnchoredReport } from '../../core/evidence/log-view.js';
-import { taskVerified } from '../../core/tasks/task-reward.js';
+import type { EventKind } from '../../core/log/event.js';
 import type { ExportedFile } from '../../datasets/read-export.js';
 import { forgetArtifacts, takeDropped } from '../../storage/tasks/artifacts.js';
 import type { EngineContext } from '../engine-context.js';
@@ -12,10 +13,17 @@ const NONE: KeptArtifacts = { items: [], leftOut: [], more: 0 };
 
 /** What the log of a run says was kept. A log without payloads names nothing. Throws `run_unknown`. */
 export async function listArtifacts(context: EngineContext, id: string, caller: Caller): Promise<KeptArtifacts> {
-  const { items } = await listEvents(context, id, { after: 0, limit: 1, kind: 'task.verified' }, caller);
-  const said = taskVerified.safeParse(items[0]?.data);
-  return said.data?.artifacts ?? NONE;
+  for (const kind of SAYING) {
+    const { items } = await listEvents(context, id, { after: 0, limit: 1, kind }, caller);
+    const said = saying.safeParse(items[0]?.data);
+    if (said.data?.artifacts !== undefined) return said.data.artifacts;
+  }
+  return NONE;
 }
+
+/** A run that was verified and then failed has both: the verification says it. */
+const SAYING = ['task.verified', 'run.failed', 'run.cancelled'] as const satisfies readonly EventKind[];
+const saying = z.object({ artifacts: keptArtifacts.optional() });
 
 /** The bytes of an artifact, as the log names them. Throws `run_unknown`, `artifact_unknown`, `artifact_damaged`, and what the store throws. */
 export async function readArtifact(

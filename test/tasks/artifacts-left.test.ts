@@ -1,0 +1,115 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Agent } from '@openai/agents';
+import { afterAll, expect, it } from 'vitest';
+import { bashTool, defineAgent, functionModel, type SubmitTask } from '../../src/index.js';
+import { BUSYBOX, DOCKER_HOST, describeDocker } from '../harness/docker.js';
+import { ADMIN, dataOf, engineFor, restOf } from '../harness/engine.js';
+import { call, say, scripted } from '../harness/script.js';
+
+/** What is kept of an attempt that is not verified: it failed, was cancelled, or its verification did. */
+
+const dir = mkdtempSync(join(tmpdir(), 'holdfast-left-'));
+afterAll(() => rmSync(dir, { recursive: true }));
+
+const WORK = 'echo zwei >notes; mkdir -p out; echo result >out/a.log';
+let turns = 0;
+const agentOf = (name: string, model: ReturnType<typeof scripted>) =>
+  defineAgent({ agent: new Agent({ name, model, tools: [bashTool()] }), grants: ['container:exec:shell'] });
+const AGENTS = [
+  agentOf('worker', scripted([[call('bash', { command: WORK }, 'work')], [say('done')]])),
+  agentOf(
+    'breaks',
+    functionModel('breaks', () => {
+      if (turns++ > 0) throw new Error('the model is gone');
+      return [call('bash', { command: WORK }, 'work')];
+    }),
+  ),
+  agentOf(
+    'slow',
+    scripted([
+      [call('bash', { command: WORK }, 'work')],
+      [call('bash', { command: 'while true; do sleep 1; done' }, 'endless')],
+      [say('done')],
+    ]),
+  ),
+  agentOf(
+    'idle',
+    functionModel('idle', () => {
+      throw new Error('no model');
+    }),
+  ),
+];
+const task = (agent: string, changes: { readonly reward?: string; readonly bare?: boolean } = {}): SubmitTask => ({
+  agent,
+  ...(changes.reward !== undefined && { reward: changes.reward }),
+  task: {
+    ...{ name: changes.bare ? 'bare' : 'leaves', version: '1.0.0', category: 'test', difficulty: 'easy' as const },
+    instruction: 'Work.',
+    environment: { image: BUSYBOX, limits: { memoryMb: 128, maxProcesses: 64 } },
+    initialFiles: changes.bare ? {} : { notes: 'two\n' },
+    verification: { tests: [{ name: 'says', command: 'echo tested' }] },
+    artifacts: { patch: true, files: ['out/*.log'], commandOutput: true },
+  },
+});
+
+describeDocker('artifacts of an attempt that is not verified', () => {
+  const t = engineFor('pglite', {
+    ...{ agents: AGENTS, dockerHost: DOCKER_HOST, artifacts: dir },
+    rewards: {
+      broken: () => {
+        throw new Error('no reward');
+      },
+    },
+  });
+  const read = async (runId: string, name: string) => {
+    const pieces: Uint8Array[] = [];
+    for await (const piece of (await t.engine.readArtifact(runId, name, ADMIN)).content) pieces.push(piece);
+    return Buffer.concat(pieces).toString();
+  };
+  const expectLeft = async (runId: string, kind: 'run.failed' | 'run.cancelled', outputs: readonly string[] = []) => {
+    const { items, leftOut } = await t.engine.listArtifacts(runId, ADMIN);
+    expect(leftOut).toEqual([]);
+    expect(items.map(({ name }) => name)).toEqual(['file-1', 'patch.diff', ...outputs]);
+    expect(await read(runId, 'file-1')).toBe('result\n');
+    expect(await read(runId, 'patch.diff')).toContain('-two\n+zwei\n');
+    const [ended] = await dataOf(t.engine, runId, kind);
+    expect(ended).toMatchObject({ artifacts: { items: items.map(({ sha256 }) => ({ sha256 })) } });
+    expect(await dataOf(t.engine, runId, 'task.verified')).toEqual([]);
+    const whole = { whole: items.length, wrong: [] };
+    expect(await t.engine.verifyRun(runId, ADMIN)).toMatchObject({ ok: true, complete: true, artifacts: whole });
+  };
+
+  it('are patch and files as the agent left them, when its model fails', async () => {
+    const { runId } = await t.engine.submitTask(task('breaks'), ADMIN);
+    expect((await restOf(t.engine, runId)).status).toBe('failed');
+    await expectLeft(runId, 'run.failed');
+    // A replay makes no container, and reads no files.
+    expect((await t.engine.replayRun(runId, {}, ADMIN)).differences).toEqual([]);
+    await t.engine.eraseRun(runId, { reason: 'asked' }, ADMIN);
+    expect(await t.engine.listArtifacts(runId, ADMIN)).toEqual({ items: [], leftOut: [], more: 0 });
+    await expect.poll(() => readdirSync(dir), { timeout: 15_000 }).not.toContain(runId);
+  });
+
+  it('are kept when it is cancelled in the middle of a command', async () => {
+    const { runId } = await t.engine.submitTask(task('slow'), ADMIN);
+    const begun = () => t.engine.listEvents(runId, { after: 0, limit: 2, kind: 'call.started' }, ADMIN);
+    await expect.poll(async () => (await begun()).items.length, { timeout: 30_000 }).toBe(2);
+    await t.engine.cancelRun(runId, 'enough', ADMIN);
+    expect((await restOf(t.engine, runId)).status).toBe('cancelled');
+    await expectLeft(runId, 'run.cancelled');
+  });
+
+  it('have the output of tests as well, when the verification fails after them', async () => {
+    const { runId } = await t.engine.submitTask(task('worker', { reward: 'broken' }), ADMIN);
+    expect(await restOf(t.engine, runId)).toMatchObject({ status: 'failed', error: { code: 'verification_failed' } });
+    await expectLeft(runId, 'run.failed', ['test-1.stdout']);
+  });
+
+  it('are none of a run that never used its container', async () => {
+    const { runId } = await t.engine.submitTask(task('idle', { bare: true }), ADMIN);
+    expect((await restOf(t.engine, runId)).status).toBe('failed');
+    expect(await t.engine.listArtifacts(runId, ADMIN)).toEqual({ items: [], leftOut: [], more: 0 });
+  });
+});
