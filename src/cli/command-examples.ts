@@ -246,7 +246,6 @@ export const COMMAND_EXAMPLES: { readonly [command: string]: readonly Example[] 
       'Export good runs as Parquet into a bucket',
       'holdfast export --format openai --encoding parquet --to s3://training/july --min-reward 0.8',
     ],
-    ['Export into a dataset repository', 'holdfast export --format messages --to hf://datasets/acme/payer-july'],
   ],
   exports: [
     ['Read an export', 'holdfast exports exp_1a1b'],
