@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { keptArtifacts } from '../artifacts/kept-artifacts.js';
 import { workspaceChanges } from '../containers/workspace-changes.js';
+import { errorView } from '../runs/run.js';
 import { contextChange } from '../runs/run-context.js';
 
 /** Digests of what a provider is sent beside instructions and items; a part that says nothing is left out. */
@@ -29,9 +29,5 @@ export const changedFiles = workspaceChanges
     'Only if the environment asks for [file changes](containers/file-changes.md): `{cwd, files, more, complete}`.',
   );
 
-/** What was kept of an attempt that was not verified. */
-export const leftArtifacts = keptArtifacts
-  .exactOptional()
-  .describe(
-    '[Artifacts](tasks/artifacts.md) as `{items, leftOut, more}`, if the run is an attempt at a task that keeps some and was not verified.',
-  );
+/** Why a run, or a part of it, failed. */
+export const failedBy = errorView.describe('`{code, message, hint}`, with a code of [errors](errors.md).');

@@ -11,16 +11,17 @@ import { waitSpec } from '../interruptions/wait.js';
 import { jsonObject, jsonValue } from '../json.js';
 import { route } from '../routing/route.js';
 import { approvedPlan } from '../runs/approved-plan.js';
-import { errorView, runLimits, usage } from '../runs/run.js';
+import { runLimits, usage } from '../runs/run.js';
 import { contextChange } from '../runs/run-context.js';
-import { taskVerified } from '../tasks/task-reward.js';
+import { leftArtifacts, taskVerified } from '../tasks/task-reward.js';
 import { trustLabel } from '../tools/tool-memory.js';
 import { CALL_EFFECTS, callOutcome } from './call-outcome.js';
-import { changedFiles, endContext, keptState, leftArtifacts, requestTerms } from './event-fields.js';
+import { changedFiles, endContext, failedBy, keptState, requestTerms } from './event-fields.js';
 
 const turn = z.int().min(1);
 const callId = z.string();
 const tool = z.string();
+const cancelReason = z.string().nullable().describe('Reason of the request; null = none.');
 
 /** What one capability check said, and the rule that decided. */
 export const capabilityCheck = z.object({
@@ -157,7 +158,7 @@ const DATA = {
     turn: turn.describe('Number of the turn.'),
     agent: z.string().describe('Agent that asked.'),
     model: z.string().describe('As in `model.requested`.'),
-    error: errorView.describe('`{code, message, hint}`, with a code of [errors](errors.md).'),
+    error: failedBy,
   }),
   'mcp.listed': z.object({
     server: z.string().describe('Name of the MCP server.'),
@@ -335,14 +336,8 @@ const DATA = {
   }),
   'task.verified': taskVerified,
   'run.completed': z.object({ output: jsonValue.describe('Output of the run.') }),
-  'run.failed': z.object({
-    error: errorView.describe('`{code, message, hint}`, with a code of [errors](errors.md).'),
-    artifacts: leftArtifacts,
-  }),
-  'run.cancelled': z.object({
-    reason: z.string().nullable().describe('Reason of the request; null = none.'),
-    artifacts: leftArtifacts,
-  }),
+  'run.failed': z.object({ error: failedBy, artifacts: leftArtifacts }),
+  'run.cancelled': z.object({ reason: cancelReason, artifacts: leftArtifacts }),
 } as const;
 
 export type EventKind = keyof typeof DATA;

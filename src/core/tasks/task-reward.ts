@@ -248,3 +248,10 @@ export function judgementOf({
     reason: plainText(given?.reason ?? judged.reason ?? '') || null,
   };
 }
+
+/** What was kept of an attempt that was not verified. */
+export const leftArtifacts = keptArtifacts
+  .exactOptional()
+  .describe(
+    '[Artifacts](tasks/artifacts.md) as `{items, leftOut, more}`, if the run is an attempt at a task that keeps some and was not verified.',
+  );

@@ -20,7 +20,7 @@ test('an alert waits before it fires, and forgets what was too short', () => {
   expect(states(late, [0.6, 0.4, 0.6, 0.4, 0.4, 0.4, 0.5])).toEqual([
     ...['ok', 'pending', 'ok', 'pending', 'pending', 'firing', 'ok'],
   ]);
-  expect(states(rule({ when: { type: 'threshold', above: 3 } }), [3, 4, 3])).toEqual(['ok', 'firing', 'ok']);
+  expect(states(rule({ when: { type: 'threshold', above: 0.3 } }), [0.3, 0.4, 0.3])).toEqual(['ok', 'firing', 'ok']);
 });
 
 test('an alert ends behind where it clears, and after the time for it', () => {
