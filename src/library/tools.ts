@@ -1,5 +1,6 @@
 /** `holdfast/tools`: the tools and scaffolds that ship, and what connects tools to servers. */
 
+export { type AiderScaffoldOptions, aiderScaffold } from '../tools/aider/aider-scaffold.js';
 export { bashTool } from '../tools/container/bash.js';
 export { containerEditTool } from '../tools/container/container-edit.js';
 export { containerReadTool } from '../tools/container/container-read.js';

@@ -82,6 +82,7 @@ export const LONG_FILES: readonly string[] = [
   'test/engine/agents/child-limits.test.ts',
   'test/engine/agents/failing-calls.test.ts',
   'test/engine/agents/handoffs.test.ts',
+  'test/engine/agents/aider-scaffold.test.ts',
   'test/engine/agents/mini-swe-scaffold.test.ts',
   'test/engine/agents/pure-callbacks.test.ts',
   'test/engine/agents/routers.test.ts',

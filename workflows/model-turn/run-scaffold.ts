@@ -1,6 +1,7 @@
 import type { Agent, FunctionToolResult, ModelRequest } from '@openai/agents';
 import { callsIn, endingStep, plainStep, shapedBy, shownBy } from '../../src/core/agents/scaffold.js';
 import type { StepResult } from '../../src/core/agents/scaffold-step.js';
+import { itemsOfInput } from '../../src/core/agents/session.js';
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import { type JsonObject, toJson } from '../../src/core/json.js';
 import type { CallOutcome } from '../../src/core/log/call-outcome.js';
@@ -13,6 +14,8 @@ import { type AuthorizedCall, type SegmentContext, SegmentStop } from '../segmen
 
 const heldBy = ({ run, parentCall }: SegmentContext, name: string): RunScaffold | null =>
   run.scaffold !== null && parentCall === null && run.scaffold.agent.name === name ? run.scaffold : null;
+
+const workdirOf = ({ run }: SegmentContext): string => run.environment?.spec.workdir ?? '/work';
 
 /** The tools of an agent, with those of its scaffold. */
 export const toolsWith = ({ run }: SegmentContext, agent: Agent, tools: Agent['tools']): Agent['tools'] =>
@@ -54,7 +57,7 @@ export function shownRequest(scope: SegmentContext, agent: string, request: Mode
   if (scaffold?.history === undefined || typeof input === 'string') return null;
   try {
     // Items of the SDK are JSON objects.
-    const shown = shownBy(scaffold, toJson(input) as readonly JsonObject[]);
+    const shown = shownBy(scaffold, toJson(input) as readonly JsonObject[], { workdir: workdirOf(scope) });
     return { ...request, input: shown as unknown as Exclude<ModelRequest['input'], string> };
   } catch (error) {
     if (!(error instanceof HoldfastError)) throw error;
@@ -72,11 +75,13 @@ export function withReadCalls(
   scope: SegmentContext,
   agent: string,
   { output, finishReason }: { readonly output: readonly JsonObject[]; readonly finishReason?: string | undefined },
+  asked: ModelRequest['input'],
 ): readonly JsonObject[] {
   const scaffold = heldBy(scope, agent)?.scaffold;
   if (scaffold?.read === undefined || isCutReason(finishReason ?? null)) return output;
   try {
-    const calls = callsIn(scaffold, said(output, 'message') ?? '');
+    const conversation = itemsOfInput(toJson(asked));
+    const calls = callsIn(scaffold, said(output, 'message') ?? '', { conversation, workdir: workdirOf(scope) });
     return [
       ...output,
       ...calls.map(({ tool, arguments: given }) => ({

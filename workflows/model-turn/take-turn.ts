@@ -28,6 +28,8 @@ interface Turn {
   /** The name of the model in the log. */
   readonly model: string;
   readonly request: ModelRequest;
+  /** The whole conversation before it, whatever of it the model is shown. */
+  readonly conversation: ModelRequest['input'];
   /** The key of `model.requested`. */
   readonly requestedKey: string;
   /** What the log has of it; null: the model is asked. */
@@ -110,7 +112,7 @@ function beginTurn(scope: SegmentContext, { name }: AskedModel, asked: ModelRequ
   const requestedKey = logRequest(scope, request, { turn: number, agent, model: requested }, shown !== null);
   if (known.type === 'pause') throw waitBefore(scope, null);
   const recorded = known.type === 'recorded' ? known.result : null;
-  return { number, agent, model, request, requestedKey, recorded, findWrapper };
+  return { number, agent, model, request, conversation: whole.input, requestedKey, recorded, findWrapper };
 }
 
 const currentAgent = (scope: SegmentContext): string => scope.state?.currentAgent.name ?? scope.run.agent;
@@ -176,7 +178,7 @@ function logAnswer(scope: SegmentContext, turn: Turn, answer: Answer): ModelAnsw
   const { usage, responseId, route, cost, finishReason, charges = [] } = answer;
   const output =
     recorded === null
-      ? withOwnCallIds(scope, number, withReadCalls(scope, agent, answer))
+      ? withOwnCallIds(scope, number, withReadCalls(scope, agent, answer, turn.conversation))
       : withRecordedIds(scope, answer.output);
   scope.usage = addUsage(scope.usage, usage);
   scope.totalTokens += usage.totalTokens;

@@ -19,6 +19,18 @@ export interface TextCall {
   readonly arguments: JsonObject;
 }
 
+/** The run that a conversation belongs to. */
+export interface ScaffoldRun {
+  /** Where its commands begin; `/work` where it has no environment. */
+  readonly workdir: string;
+}
+
+/** What an answer is read in. */
+export interface ReadContext extends ScaffoldRun {
+  /** The whole conversation before the answer: items in the format of the Agents SDK. */
+  readonly conversation: readonly JsonObject[];
+}
+
 /**
  * What stands between a model and its environment: the tools that the model has, and what it is shown. `read`, `step`,
  * `history` and `terminal` are pure functions of what they are given, since replays call them again. What they throw ends the run with
@@ -40,9 +52,9 @@ export interface Scaffold<Tool = unknown> {
    * Reads what a model that acts by text wants done: the calls that its answer asks for, none where the answer is the last one. With
    * it the model is offered no tools, so `history` says what it reads of calls and results.
    */
-  readonly read?: (text: string) => readonly TextCall[];
+  readonly read?: (text: string, context: ReadContext) => readonly TextCall[];
   /** What the model is shown of the conversation: items in the format of the Agents SDK, each call together with its result. */
-  readonly history?: (items: readonly JsonObject[]) => readonly JsonObject[];
+  readonly history?: (items: readonly JsonObject[], run: ScaffoldRun) => readonly JsonObject[];
   /** Whether the run is over after the calls of a response. Without it: when one of them is done. */
   readonly terminal?: (steps: readonly StepResult[]) => boolean;
 }
@@ -73,9 +85,13 @@ const textCalls = z
   .max(CALLS_OF_TEXT);
 
 /** The calls that stand in the text of an answer. Throws `scaffold_failed`. */
-export function callsIn({ name, read }: Pick<Scaffold, 'name' | 'read'>, text: string): readonly TextCall[] {
+export function callsIn(
+  { name, read }: Pick<Scaffold, 'name' | 'read'>,
+  text: string,
+  context: ReadContext,
+): readonly TextCall[] {
   if (read === undefined) return [];
-  const calls = textCalls.safeParse(askScaffold(name, 'read', () => read(text)));
+  const calls = textCalls.safeParse(askScaffold(name, 'read', () => read(text, structuredClone(context))));
   if (calls.success) return calls.data;
   const [issue] = calls.error.issues;
   throw scaffoldFailed(name, 'read', `gave no list of calls: /${issue?.path.join('/') ?? ''} ${issue?.message ?? ''}`);
@@ -129,9 +145,10 @@ const shownItems = z.array(jsonObject).min(1).max(100_000);
 export function shownBy(
   { name, history }: Pick<Scaffold, 'name' | 'history'>,
   items: readonly JsonObject[],
+  run: ScaffoldRun,
 ): readonly JsonObject[] {
   if (history === undefined) return items;
-  const shown = shownItems.safeParse(askScaffold(name, 'history', () => history(structuredClone(items))));
+  const shown = shownItems.safeParse(askScaffold(name, 'history', () => history(structuredClone(items), run)));
   if (!shown.success) throw failed(name, `gave no list of items: ${shown.error.issues[0]?.message ?? ''}`);
   const open = new Set<JsonValue | undefined>();
   for (const { type, callId } of shown.data) {

@@ -9,9 +9,10 @@ const DEFAULT_OUTPUT_BYTES = 32_768;
 /** Above the time of the longest command: what is left is for a container that must be started again. */
 const TIMEOUT_MS = 3_600_000;
 
-/** bash where the image has it. */
-const SHELL = 'if command -v bash >/dev/null; then exec bash -c "$0"; else exec sh -c "$0"; fi';
-const JOINED = `exec 2>&1; ${SHELL}`;
+/** bash where the image has it. Arguments after the command are those of the command. */
+const SHELL = 'if command -v bash >/dev/null; then exec bash -c "$0" sh "$@"; else exec sh -c "$0" sh "$@"; fi';
+/** Both streams are one. */
+export const JOINED = `exec 2>&1; ${SHELL}`;
 
 export interface BashToolOptions {
   /** Of a command that names no time of its own. Default 120. */

@@ -1,18 +1,29 @@
-import { basename, join } from 'node:path/posix';
+import { join, relative } from 'node:path/posix';
 import { HoldfastError } from '../../core/errors/errors.js';
 import type { ToolEnvironment } from '../../core/tools/tool-environment.js';
 
 export const MAX_FILE_BYTES = 1_048_576;
 
-/** Gives the file as it is when an edit begins, and where it really is. Its exit code 3: there is none, and its directory is there. */
+/**
+ * Gives the file as it is when an edit begins, and where it really is. Its exit code 3: there is none; it names the nearest directory above
+ * it that is there, and where that really is.
+ */
 const ORIGINAL = `
-[ -e "$1" ] || [ -L "$1" ] || { readlink -f "$(dirname "$1")" >&2; exit 3; }
+if ! [ -e "$1" ] && ! [ -L "$1" ]; then
+  above=$(dirname "$1")
+  while ! [ -d "$above" ]; do
+    if [ -e "$above" ] || [ -L "$above" ]; then exit 4; fi
+    above=$(dirname "$above")
+  done
+  printf %s "$above" && readlink -f "$above" >&2
+  exit 3
+fi
 [ -f "$1" ] || exit 4
 exec 3<"$1" && readlink /proc/self/fd/3 >&2 && cat <&3
 `;
 
 export interface Original {
-  /** Where it really is, or would be. */
+  /** Where it really is, or would be. A directory above it may be missing where there is no file. */
   readonly path: string;
   /** Null: there is no such file. */
   readonly text: string | null;
@@ -27,7 +38,7 @@ export async function readOriginal(environment: ToolEnvironment, path: string): 
     maxOutputBytes: MAX_FILE_BYTES,
   });
   const found = stderr.text.trimEnd();
-  if (exitCode === 3) return { path: join(found, basename(path)), text: null };
+  if (exitCode === 3) return { path: join(found, relative(stdout.text, path)), text: null };
   if (exitCode !== 0) throw notEdited(path, 'it is no file that can be read');
   if (stdout.omittedBytes > 0) throw notEdited(path, `it is larger than ${MAX_FILE_BYTES} bytes`);
   if (stdout.text.includes('\uFFFD') || stdout.text.includes('\0')) throw notEdited(path, 'it is not text in UTF-8');

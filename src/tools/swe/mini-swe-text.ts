@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from '../../core/json.js';
+import { partText } from './item-text.js';
 
 /** Texts between a model that acts by text and its shell. The shapes are those of mini-swe-agent (https://mini-swe-agent.com). */
 
@@ -95,11 +96,6 @@ const withTask = (content: JsonValue | undefined, task: (text: string) => string
     isFirst = false;
     return { ...(part as JsonObject), text: task(text) };
   });
-};
-
-const partText = (part: JsonValue | undefined): string | null => {
-  const text = typeof part === 'object' && part !== null && !Array.isArray(part) ? (part as JsonObject)['text'] : null;
-  return typeof text === 'string' ? text : null;
 };
 
 /** The text of a result: the SDK wraps texts. */

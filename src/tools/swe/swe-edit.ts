@@ -1,54 +1,18 @@
-import { createHash } from 'node:crypto';
-import { extname } from 'node:path/posix';
 import { z } from 'zod';
 import type { ToolContext } from '../../core/tools/tool.js';
 import { withoutKnownSecrets } from '../../models/secrets/known-secrets.js';
 import { notEdited, type Original, readOriginal } from '../container/container-original.js';
 import { containerPath } from '../container/container-path.js';
+import { checkerOf, isJsonText } from '../container/parse-check.js';
+import { MAX_TEXT_BYTES, type Splice, spliceFile } from '../container/splice-file.js';
 import { type DeclaredTool, defineTool } from '../define/define-tool.js';
 import { fileWindow, linesOf, windowAt } from './file-window.js';
-import { checkerOf, isJsonText, PARSES } from './parse-check.js';
-
-/** An argument of a command has at most 128 KiB. */
-const MAX_TEXT_BYTES = 100_000;
-const TIMEOUT_SECONDS = 60;
-const SAID_BYTES = 2000;
-
-/**
- * Puts a text in the place of some bytes of a file, all or nothing. Arguments: path, draft, checker, bytes before, first byte after (from 1),
- * SHA-256 that the file must have (none: no file), text. Who makes the draft may edit: of two at once from the same file one is refused. Its
- * exit code 4: nothing can be written there; 5: the file is another one by now; 6: it is being edited; 9: it parsed, and would not any more.
- */
-const SPLICE = `
-${PARSES}
-path=$1 draft=$2 checker=$3 before=$4 after=$5 digest=$6 text=$7
-( set -C; : >"$draft" ) 2>/dev/null || { [ -e "$draft" ] && exit 6; exit 4; }
-trap 'rm -f "$draft"' EXIT
-source=/dev/null found=none
-if [ -e "$path" ] || [ -L "$path" ]; then
-  source=$path found=$(sha256sum <"$path" | head -c 64)
-  chmod "$(stat -c %a "$path")" "$draft" 2>/dev/null
-fi
-[ "$found" = "$digest" ] || exit 5
-{ head -c "$before" "$source" && printf '%s' "$text" && tail -c "+$after" "$source"; } >"$draft" || exit 4
-if [ -n "$checker" ] && ! parses "$checker" "$draft" >/dev/null; then
-  parses "$checker" "$path" >/dev/null 2>&1 && exit 9
-  echo "It does not parse."
-fi
-mv -f "$draft" "$path"
-`;
 
 const path = containerPath.describe('Absolute path of the file.');
 const output = fileWindow.extend({ note: z.string().optional() });
 const text = z.string().refine((value) => Buffer.byteLength(value) <= MAX_TEXT_BYTES && !value.includes('\0'), {
   error: `has more than ${MAX_TEXT_BYTES} bytes, or NUL`,
 });
-
-interface Splice {
-  readonly from: number;
-  readonly to: number;
-  readonly text: string;
-}
 
 /**
  * Edits lines of files, and makes files, in the container. Needs `container:write:<path>` and, since it shows the window after the edit,
@@ -105,36 +69,19 @@ function placeOf(file: string, original: string, firstLine: number, lastLine: nu
 }
 
 async function splice(
-  { environment, require }: ToolContext,
+  context: ToolContext,
   file: string,
-  { path: real, text: before }: Original,
-  { from, to, text: lines }: Splice,
+  original: Original,
+  change: Splice,
   line: number,
   size: number,
 ): Promise<z.infer<typeof output>> {
-  require(`container:write:${real}`);
-  require(`container:read:${real}`);
-  const original = before ?? '';
-  const edited = original.slice(0, from) + lines + original.slice(to);
-  if (file.endsWith('.json') && !isJsonText(edited) && isJsonText(original))
+  const { path: real, text: before } = original;
+  context.require(`container:write:${real}`);
+  context.require(`container:read:${real}`);
+  const edited = (before ?? '').slice(0, change.from) + change.text + (before ?? '').slice(change.to);
+  if (file.endsWith('.json') && !isJsonText(edited) && isJsonText(before ?? ''))
     throw notEdited(file, 'it is JSON, and would not be any more');
-  const bytesTo = (at: number): number => Buffer.byteLength(original.slice(0, at));
-  const digest = before === null ? 'none' : createHash('sha256').update(before).digest('hex');
-  const draft = `${real.slice(0, real.lastIndexOf('/'))}/.${draftName(real, digest)}${extname(real)}`;
-  const bytes = [String(bytesTo(from)), String(bytesTo(to) + 1)];
-  const argv = ['sh', '-c', SPLICE, 'sh', real, draft, checkerOf(real), ...bytes, digest, lines];
-  const bounds = { timeoutSeconds: TIMEOUT_SECONDS, maxOutputBytes: SAID_BYTES };
-  const { exitCode, stdout, stderr } = await environment.run(argv, bounds);
-  const said = withoutKnownSecrets(stderr.text).replaceAll(draft, file).trim().toWellFormed();
-  if (exitCode === 6) throw notEdited(file, `another call is editing it; if none is, remove ${draft}`);
-  if (exitCode === 5) throw notEdited(file, 'it was changed meanwhile; open it again');
-  if (exitCode === 9) throw notEdited(file, `it would not parse any more, and is as it was. ${said}`);
-  if (exitCode === 4) throw notEdited(file, 'nothing can be written there');
-  if (exitCode !== 0) throw notEdited(file, said === '' ? `the program for it ended with ${exitCode}` : said);
-  const note = stdout.text.trim();
+  const note = await spliceFile(context, file, original, change, checkerOf(real));
   return { ...windowAt(file, withoutKnownSecrets(edited), line, size), ...(note === '' ? {} : { note }) };
 }
-
-/** Of the same file as it is, there is one draft. */
-const draftName = (path: string, digest: string): string =>
-  `edit-${createHash('sha256').update(`${path}\n${digest}`).digest('hex').slice(0, 16)}`;

@@ -3,6 +3,7 @@ import { HoldfastError } from '../../core/errors/errors.js';
 import type { ToolContext } from '../../core/tools/tool.js';
 import { withoutKnownSecrets } from '../../models/secrets/known-secrets.js';
 import { containerPath } from '../container/container-path.js';
+import { mayRead } from '../container/may-read.js';
 import { type DeclaredTool, defineTool } from '../define/define-tool.js';
 
 const FILES = 100;
@@ -57,17 +58,6 @@ async function filesBy(script: string, path: string, sought: string, context: To
   if (stdout.omittedBytes > 0) found.pop();
   const files = found.filter((file) => file !== '' && mayRead(context, file));
   return { files: files.sort().slice(0, FILES), more: files.length > FILES || stdout.omittedBytes > 0 };
-}
-
-/** What no one granted is not told of, and neither are names that are no paths. */
-function mayRead({ require }: ToolContext, file: string): boolean {
-  try {
-    require(`container:read:${file}`);
-    return true;
-  } catch (error) {
-    if (error instanceof HoldfastError && error.code === 'capability_denied') return false;
-    throw error;
-  }
 }
 
 const unreadable = (path: string, why: string): HoldfastError =>

@@ -58,7 +58,8 @@ const PLACES: Record<string, 'allowance' | 'factor' | 'name'> = {
   'src/http/app.ts': 'name',
   'src/http/auth/host.ts': 'factor',
   'src/http/routes.ts': 'name',
-  'src/tools/swe/swe-edit.ts': 'factor',
+  'src/tools/aider/aider-history.ts': 'factor',
+  'src/tools/container/splice-file.ts': 'factor',
 };
 
 /** Calls of `repeat`, and of `replace` with anything but a short text. */
