@@ -53,6 +53,8 @@ export const SHELVES: readonly string[] = [
   'tool-calls',
   'verification',
   'swe',
+  'aider',
+  'openhands',
   'standalone',
   'model-turn',
   'mcp',
