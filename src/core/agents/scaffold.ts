@@ -60,12 +60,36 @@ export interface Scaffold<Tool = unknown> {
 }
 
 const INFO_CHARS = 16_384;
+const ARGUMENT_CHARS = 8192;
+const SHOWN_CHARS = 200;
 
 /** What a scaffold that shapes nothing makes of a call; `note` is what another one said of it. */
 export const plainStep = (call: ScaffoldCall, note: StepNote | undefined): StepResult => ({
-  ...(note ?? { actionTaken: { tool: call.tool, arguments: call.arguments }, reward: null, done: false, info: {} }),
+  ...(note ?? {
+    actionTaken: { tool: call.tool, arguments: shortArguments(call.arguments) },
+    ...{ reward: null, done: false, info: {} },
+  }),
   observation: call.outcome.type === 'output' ? call.outcome.output : call.outcome.message,
 });
+
+/** Arguments as a step shows them: the log has them whole, with the start of the call. */
+function shortArguments(given: JsonValue): JsonValue {
+  if (JSON.stringify(given).length <= ARGUMENT_CHARS) return given;
+  if (typeof given === 'string') return shortText(given);
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) return null;
+  const short = Object.fromEntries(
+    Object.entries(given).map(([name, value]) => [
+      name,
+      typeof value === 'string' ? shortText(value) : JSON.stringify(value).length <= SHOWN_CHARS ? value : null,
+    ]),
+  );
+  return JSON.stringify(short).length <= ARGUMENT_CHARS ? short : null;
+}
+
+const shortText = (text: string): string =>
+  text.length <= SHOWN_CHARS
+    ? text
+    : `${text.slice(0, SHOWN_CHARS).toWellFormed()}… (${text.length - SHOWN_CHARS} more characters)`;
 
 /** Asks a scaffold. Throws `scaffold_failed`. */
 function askScaffold<T>(name: string, member: string, ask: () => T): T {

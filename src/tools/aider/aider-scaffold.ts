@@ -169,7 +169,7 @@ function observed(call: ScaffoldCall, { maxReflections, untilAnswer }: Options):
   const done = ok ? !untilAnswer : isLast;
   return {
     // The edits themselves are in the arguments of the call.
-    actionTaken: { tool, files: edited },
+    actionTaken: { tool, files: edited.slice(0, 20).map((path) => path.slice(0, 200).toWellFormed()) },
     // A run that is over has a text as its output.
     observation: done ? `${said}${ok ? '' : giveUp}` : { said, ok, files },
     ...{ reward: null, done },
