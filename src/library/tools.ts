@@ -12,6 +12,7 @@ export { type BoundCredential, credentialFetch } from '../tools/http/bound-crede
 export { httpRequestTool } from '../tools/http/http-request.js';
 export { type StdioServerOptions, stdioServer } from '../tools/mcp/stdio-server.js';
 export { memoryTools } from '../tools/memory/memory-tools.js';
+export { type OpenHandsScaffoldOptions, openHandsScaffold } from '../tools/openhands/open-hands-scaffold.js';
 export { type MiniSweScaffoldOptions, miniSweScaffold } from '../tools/swe/mini-swe-scaffold.js';
 export { type SweScaffoldOptions, sweScaffold } from '../tools/swe/swe-scaffold.js';
 export { askHumanTool } from '../tools/waiting/ask-human.js';

@@ -17,6 +17,7 @@ export async function engineLives(
   kind: DatabaseKind,
   program: string,
   pieces: readonly number[],
+  more: Readonly<Record<string, string>> = {},
 ): Promise<EngineLives> {
   const database = await createEngineDatabase(kind);
   const { databaseUrl, dataDir } = database.options;
@@ -26,7 +27,7 @@ export async function engineLives(
   try {
     for (const piece of [...pieces, Number.POSITIVE_INFINITY]) {
       const proxy = await countingProxy(DOCKER_HOST);
-      const child = startChild({ ...env, ENGINE_HOST: proxy.host }, undefined, program);
+      const child = startChild({ ...env, ...more, ENGINE_HOST: proxy.host }, undefined, program);
       proxy.onPiece = (reached) => {
         if (reached === piece) process.kill(child.pid, 'SIGKILL');
       };
