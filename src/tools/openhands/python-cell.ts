@@ -78,7 +78,7 @@ def save(defined):
     os.makedirs(place, mode=0o700, exist_ok=True)
     with open(path + ".new", "wb") as file:
         file.write(text)
-    os.replace(path + ".new", path)
+    os.rename(path + ".new", path)
     if lost:
         print("(Not kept for the next cell: %s)" % ", ".join(sorted(lost)[:20]))
 
