@@ -1,6 +1,6 @@
 import { Agent, run, Usage } from '@openai/agents';
 import { expect, test } from 'vitest';
-import { createEngine, defineAgent, functionModel, type HoldfastError, subAgent } from '../../../src/index.js';
+import { createEngine, defineAgent, functionModel, subAgent } from '../../../src/index.js';
 import { describeEachDatabase } from '../../harness/database.js';
 import { ADMIN, dataOf, engineFor, kindsOf, restOf, runToRest } from '../../harness/engine.js';
 import { call, resultsIn, say } from '../../harness/script.js';
@@ -152,6 +152,11 @@ describeEachDatabase('what runs cost', (kind) => {
 test('a price that is none keeps the engine from starting, and is named', async () => {
   const prices = { 'openai/gpt-5': { inputPerMillion: 1.25, outputPerMillion: '10' } } as never;
   const refused = await createEngine({ agents: [], prices, dataDir: '/nowhere' }).catch((error: unknown) => error);
-  expect(refused).toMatchObject({ code: 'config_invalid' } satisfies Partial<HoldfastError>);
-  expect((refused as HoldfastError).message).toMatch(/prices\/openai~1gpt-5/);
+  expect(refused).toMatchObject({
+    code: 'config_invalid',
+    message: expect.stringContaining('prices.openai/gpt-5.'),
+    fields: expect.arrayContaining([
+      expect.objectContaining({ pointer: expect.stringMatching(/^\/prices\/openai~1gpt-5\//) }),
+    ]),
+  });
 });
