@@ -23,21 +23,11 @@ export class WorkerLog implements EngineLog {
     this.#worker = worker;
   }
 
-  debug(fields: LogFields, message: string): void {
-    this.#to.debug(this.#named(fields), message);
-  }
-
-  info(fields: LogFields, message: string): void {
-    this.#to.info(this.#named(fields), message);
-  }
-
-  warn(fields: LogFields, message: string): void {
-    this.#to.warn(this.#named(fields), message);
-  }
-
-  error(fields: LogFields, message: string): void {
-    this.#to.error(this.#named(fields), message);
-  }
+  // A method of a log may be taken from it and called by itself.
+  readonly debug = (fields: LogFields, message: string): void => this.#to.debug(this.#named(fields), message);
+  readonly info = (fields: LogFields, message: string): void => this.#to.info(this.#named(fields), message);
+  readonly warn = (fields: LogFields, message: string): void => this.#to.warn(this.#named(fields), message);
+  readonly error = (fields: LogFields, message: string): void => this.#to.error(this.#named(fields), message);
 
   #named(fields: LogFields): LogFields {
     return this.#worker === null ? fields : { workerId: this.#worker, ...fields };
