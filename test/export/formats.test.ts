@@ -19,6 +19,12 @@ const threads = families.flatMap(({ conversation, prompts }) => threadsOf(conver
 const defaults = chatOptions.parse({});
 const NO_SCORES = { quality: null, diversity: null };
 
+it('the field of thoughts has a name that no program reads as another one', () => {
+  for (const reasoningKey of ['content', 'tool_calls', '__proto__', 'a b'])
+    expect(chatOptions.safeParse({ reasoningKey }).success, reasoningKey).toBe(false);
+  expect(chatOptions.safeParse({ reasoningKey: 'thinking' }).success).toBe(true);
+});
+
 const byAgent = (agent: string) => {
   const found = families.filter(({ conversation }) => conversation.run.agent === agent);
   return found.map((family) => threadsOf(family.conversation, family.prompts)[0]);

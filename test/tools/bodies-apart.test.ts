@@ -111,6 +111,17 @@ describe.runIf(SLOW).each(['thread', 'process'] as const)('a body in a %s', (iso
     await expect.poll(() => lines.join('\n')).toContain('threw after its call had ended: much too late');
   });
 
+  it('may say anything on the channel of its thread or process, and this process goes on', async () => {
+    const [thrown, speaking] = [[] as unknown[], tool('speaks')];
+    const note = (error: unknown): void => void thrown.push(error);
+    process.prependListener('uncaughtException', note);
+    expect(await callTool(speaking, {}, contextWith(['tool:call:*']))).toBe('spoken');
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(await callTool(speaking, {}, contextWith(['tool:call:*']))).toBe('spoken');
+    process.removeListener('uncaughtException', note);
+    expect(thrown).toEqual([]);
+  });
+
   it('that ends its thread or process is lost, and no one else', async () => {
     const beside = run('execute', { text: 'b' });
     expect(await failure(run('exits'))).toMatchObject({

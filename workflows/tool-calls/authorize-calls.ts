@@ -85,7 +85,7 @@ export function authorizeCall(
   const held = judged === 'ask' && !byTrust ? standingFor(scope.source.standing(call.callId) ?? standing, needs) : null;
   const plan =
     judged === 'ask' && held === null
-      ? planFor(scope, spec, { callId: call.callId, tool: spec.name, arguments: args })
+      ? planFor(scope, spec, { callId: call.callId, tool: spec.name, arguments: args, rebuilt: scope.run.rebuilt })
       : null;
   const already = approvedBefore(held, plan);
   const decision = already === null ? judged : 'allow';

@@ -11,7 +11,8 @@ import {
 } from './conversation.js';
 import type { Thread } from './thread.js';
 
-const MESSAGE_FIELDS: ReadonlySet<string> = new Set(['role', 'content', 'name', 'tool_calls', 'tool_call_id']);
+/** The other fields of a message, and the name that programs read as the prototype of it. */
+const TAKEN: ReadonlySet<string> = new Set(['role', 'content', 'name', 'tool_calls', 'tool_call_id', '__proto__']);
 
 /** How chat messages are written. What chat templates want is the default. */
 export const chatOptions = z.strictObject({
@@ -22,7 +23,7 @@ export const chatOptions = z.strictObject({
   reasoningKey: z
     .string()
     .regex(/^[a-z_]{1,40}$/)
-    .refine((key) => !MESSAGE_FIELDS.has(key), 'expected a name that no other field of a message has')
+    .refine((key) => !TAKEN.has(key), 'expected a name that no other field of a message has')
     .nullable()
     .default('reasoning_content')
     .describe('The field of what the model thought; null: it is left out.'),

@@ -145,7 +145,7 @@ function* each(schemas: JsonValue | undefined, values: readonly JsonValue[]): Ge
 }
 
 /** The schema that a `$ref` names; undefined: it is elsewhere. */
-function schemaAt(root: JsonObject, ref: string): JsonValue | undefined {
+export function schemaAt(root: JsonObject, ref: string): JsonValue | undefined {
   if (!/^#(?:\/|$)/.test(ref)) return undefined;
   let found: JsonValue | undefined = root;
   for (const part of ref.split('/').slice(1)) {

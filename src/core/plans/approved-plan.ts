@@ -10,30 +10,38 @@ export interface CallOfPlan {
   readonly callId: string;
   readonly tool: string;
   readonly arguments: JsonValue;
+  /** The segment that the run was rebuilt at, whose calls have it behind their ids; null: it was not. */
+  readonly rebuilt: number | null;
 }
 
-/** The way to a node without the rounds that it is in, the number of the try, and what tells ids of calls apart. */
-const wayOf = (path: string): string =>
-  path
-    .replace(/(?:_\d+)+$/, '')
-    .split('.')
-    .filter((step) => !/^\d+$/.test(step))
-    .map((step) => step.replace(/~\d+$/, ''))
-    .join('.');
+/**
+ * Whether an id is that of a call at this place, in any round of the maps and loops around it. Two nodes never share an id: the number of a
+ * case stands in the place too.
+ */
+function isAt(path: string, id: string): boolean {
+  const steps = path.split('.');
+  let at = 0;
+  for (const step of id.split('.')) {
+    if (step === steps[at]) at++;
+    else if (!/^\d+$/.test(step)) return false;
+  }
+  return at === steps.length;
+}
 
-/** The ways that the id of a call may stand for: a segment that was rebuilt gives it an end. */
-const waysOf = (callId: string): ReadonlySet<string> =>
-  new Set([callId, callId.replace(/_s\d+$/, '')].map((path) => wayOf(path)));
+/** The id that the plan gave a call: without what a rebuilt segment puts behind it, and the number of its try. */
+const plannedId = ({ callId, rebuilt }: CallOfPlan): string => {
+  const suffix = rebuilt === null ? '' : `_s${rebuilt}`;
+  return (callId.endsWith(suffix) ? callId.slice(0, callId.length - suffix.length) : callId).replace(/~\d+$/, '');
+};
 
 /**
  * Whether a call is one that was approved with the plan: of one of its nodes, with the arguments that the plan and its input say, or within the
  * `bounds` of the node. A question to people is never answered by it.
  */
 export function isApproved(plan: CompiledPlan, input: JsonValue, call: CallOfPlan): boolean {
-  const ways = waysOf(call.callId);
+  const id = plannedId(call);
   return plan.calls.some(
-    (one) =>
-      one.tool === call.tool && one.node.type !== 'ask' && ways.has(wayOf(one.path)) && hasArguments(one, input, call),
+    (one) => one.tool === call.tool && one.node.type !== 'ask' && isAt(one.path, id) && hasArguments(one, input, call),
   );
 }
 

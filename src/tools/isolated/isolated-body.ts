@@ -167,7 +167,7 @@ export class Isolation {
 
   #heard(message: Exclude<HostMessage, { type: 'ready' }>): void {
     const work = this.#atWork;
-    if (work?.call !== message.call) return;
+    if (work === null || work.call !== message.call) return;
     if (message.type === 'late') {
       this.end(new BodyLost('tool_failed', `${message.error} (thrown where no one waited for it)`));
       return;

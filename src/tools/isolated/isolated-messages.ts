@@ -40,3 +40,20 @@ export type HostMessage =
   | { readonly type: 'answer'; readonly call: number; readonly answer: Answer; readonly again: boolean }
   /** The body of the call threw where no one waited for it. */
   | { readonly type: 'late'; readonly call: number; readonly error: string };
+
+/** What a thread or process said to the pool; null: a module of the body said it, to someone else or by mistake. */
+export function hostMessageOf(said: unknown): HostMessage | null {
+  if (!isObject(said)) return null;
+  const { type, call, taskId, answer, again, error } = said;
+  if (type === 'ready') return taskId === null || typeof taskId === 'string' ? { type, taskId } : null;
+  if (typeof call !== 'number') return null;
+  if (type === 'late') return typeof error === 'string' ? { type, call, error } : null;
+  if (type !== 'answer' || typeof again !== 'boolean' || !isAnswer(answer)) return null;
+  return { type, call, answer, again };
+}
+
+const isAnswer = (value: unknown): value is Answer =>
+  isObject(value) && (value['output'] instanceof Uint8Array || typeof value['error'] === 'string');
+
+const isObject = (value: unknown): value is { readonly [name: string]: unknown } =>
+  typeof value === 'object' && value !== null;

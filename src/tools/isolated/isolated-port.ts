@@ -6,7 +6,7 @@ import { Worker } from 'node:worker_threads';
 import { BodyLost } from '../../core/runs/call.js';
 import type { ToolSpec } from '../../core/tools/tool.js';
 import { boundedLines } from '../define/bounded-lines.js';
-import type { AbortMessage, CallMessage, HostMessage } from './isolated-messages.js';
+import { type AbortMessage, type CallMessage, type HostMessage, hostMessageOf } from './isolated-messages.js';
 
 export type Isolated = NonNullable<ToolSpec['isolated']>;
 
@@ -48,7 +48,7 @@ export function openThread(isolated: Isolated, ears: PortEars): Port {
   const resourceLimits = { maxOldGenerationSizeMb: memoryMb };
   const worker = new Worker(program(), { env, execArgv: [], stdout: true, stderr: true, resourceLimits });
   let lost: BodyLost | null = null;
-  worker.on('message', ears.message);
+  worker.on('message', (said) => hear(said, ears));
   worker.on('error', (error: NodeJS.ErrnoException) => {
     lost =
       error.code === 'ERR_WORKER_OUT_OF_MEMORY'
@@ -84,7 +84,7 @@ export function openProcess(isolated: Isolated, ears: PortEars): Port {
     killGroup(child.pid);
     ears.ended(lost);
   };
-  child.on('message', (message) => ears.message(message as HostMessage));
+  child.on('message', (said) => hear(said, ears));
   child.on('error', (error) => {
     // A process that was not started never ends.
     if (child.pid === undefined) over(new BodyLost('tool_exited', `No process could be started: ${error.message}`));
@@ -111,6 +111,12 @@ export function openProcess(isolated: Isolated, ears: PortEars): Port {
     cpuMs: () => cpuMsIn(`/proc/${child.pid}/stat`),
     heldBytes: () => residentBytesOf(child.pid),
   };
+}
+
+/** The channel is also that of the modules of the body, which may say anything on it. */
+function hear(said: unknown, { message }: PortEars): void {
+  const heard = hostMessageOf(said);
+  if (heard !== null) message(heard);
 }
 
 function holdPart(part: unknown, isHeld: boolean): void {

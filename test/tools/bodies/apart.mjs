@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { appendFileSync, writeFileSync } from 'node:fs';
-import { threadId } from 'node:worker_threads';
+import { parentPort, threadId } from 'node:worker_threads';
 
 /** Bodies of tools that work in a thread or process of their own. */
 
@@ -77,4 +77,21 @@ export const writes = ({ text }) => {
   process.stdout.write(`{"level":"fatal","says":"${text}"}\n`);
   console.error(`${text} on standard error`);
   return 'written';
+};
+
+/** Says things on the channel of its thread or process, as programs do that expect someone else there. */
+export const speaks = () => {
+  const say = (said) => (parentPort === null ? process.send(said) : parentPort.postMessage(said));
+  const odd = [
+    null,
+    'ready',
+    7,
+    { type: 'ready' },
+    { type: 'answer', call: 1, again: true },
+    { type: 'late', call: 1 },
+  ];
+  for (const said of odd) say(said);
+  // No call is at work then.
+  setTimeout(() => odd.forEach(say), 50);
+  return 'spoken';
 };
