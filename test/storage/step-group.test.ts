@@ -18,7 +18,8 @@ describeEachDatabase('steps of several runs that are ready at once', (kind) => {
     db = await openDatabase(place.options);
     const pool: SystemPool = {
       query: (text, values) => {
-        sent.push(values.length);
+        // Several steps are rows of one value.
+        sent.push(values.length === 1 ? (JSON.parse(String(values[0])) as unknown[]).length : 1);
         return db.pool.query(text, values);
       },
     };
@@ -80,8 +81,7 @@ describeEachDatabase('steps of several runs that are ready at once', (kind) => {
     await new Promise((resolve) => process.nextTick(resolve));
     const later = others.map((id) => group.save(stepOf(id), null));
     await Promise.all([alone, ...later]);
-    expect(sent).toHaveLength(2);
-    expect(sent[0]).toBeLessThan(sent[1] ?? 0);
+    expect(sent).toEqual([1, 11]);
   });
 
   it('touch no other step when they may not be kept', async () => {

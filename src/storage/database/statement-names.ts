@@ -3,9 +3,9 @@ export const KEPT_MAX = 500;
 /** Texts whose names are remembered: those that were asked for last. */
 const NAMES_MAX = 1000;
 /** Longer ones are made for one occasion. */
-const TEXT_CHARS_MAX = 4_000;
-/** A plan of these fails for good when a migration adds a column while it is kept. */
-const ALL_COLUMNS = /(select|returning)\s+("?\w+"?\.)?\*/i;
+const TEXT_CHARS_MAX = 8_000;
+/** A plan of these fails for good when a migration adds a column while it is kept. Those of a function are in the text. */
+const ALL_COLUMNS = /(select|returning)\s+("?\w+"?\.)?\*(?!\s+from\s+(json_to_recordset|unnest)\()/i;
 
 const names = new Map<string, string>();
 let made = 0;

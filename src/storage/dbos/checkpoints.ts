@@ -113,7 +113,7 @@ export async function saveSteps(
   schema: string,
   steps: readonly StepToSave[],
 ): Promise<readonly (number | null)[]> {
-  const { rows } = await pool.query(keptTogether(schema, steps.length), steps.flatMap(valuesOf));
+  const { rows } = await pool.query(keptTogether(schema), [JSON.stringify(steps.map(givenOf))]);
   const at = new Map(rows.map((row) => [Number(row['n']), Number(row['at'])]));
   return steps.map((_step, n) => at.get(n) ?? null);
 }
@@ -139,33 +139,40 @@ const TYPES: { readonly [column: string]: string } = {
 
 const GIVEN = [...STEP_COLUMNS, ...CALL_COLUMNS, 'is_new'];
 
+const typed = (column: string): string => `${column} ${TYPES[column] ?? 'text'}`;
+
 const valuesOfStep = (step: Checkpoint): readonly unknown[] => [
   ...[step.workflowId, step.owner, step.functionId, step.output, step.error, step.functionName],
   ...[step.childWorkflowID, step.startedAt, step.completedAt, step.serialization, step.application],
 ];
 
-const valuesOf = ({ step, call }: StepToSave): readonly unknown[] => [
-  ...valuesOfStep(step),
-  ...CALL_COLUMNS.map((column) => call?.[column] ?? null),
-  call?.isNew === true,
-];
+const givenOf = ({ step, call }: StepToSave, n: number): object => ({
+  ...{ workflow_id: step.workflowId, owner: step.owner, function_id: step.functionId, output: step.output },
+  ...{ error: step.error, function_name: step.functionName, child_workflow_id: step.childWorkflowID },
+  ...{ started_at: step.startedAt, completed_at: step.completedAt, serialization: step.serialization },
+  ...{ application_name: step.application, is_new: call?.isNew === true, n },
+  ...(call !== null && Object.fromEntries(CALL_COLUMNS.map((column) => [column, call[column]]))),
+});
 
-const givenRow = (n: number): string =>
-  `(${[`${n}`, ...GIVEN.map((column, index) => `$${n * GIVEN.length + index + 1}::${TYPES[column] ?? 'text'}`)].join(', ')})`;
-
-/** Rows are held in the order of their names: two statements that hold several do not wait for each other. */
-const keptTogether = (schema: string, count: number): string =>
-  `with given (n, ${GIVEN.join(', ')}) as (values ${Array.from({ length: count }, (_, n) => givenRow(n)).join(', ')}),
+/**
+ * One statement for any number of steps, so that each connection plans it once. Rows are held in the order of their names: two statements
+ * that hold several do not wait for each other.
+ */
+const keptTogether = (schema: string): string =>
+  `with given as (
+     select n, ${GIVEN.join(', ')} from json_to_recordset($1::json) as g (n int, ${GIVEN.map(typed).join(', ')})
+      order by workflow_id),
    owned as (
-     select g.* from given g join "${schema}".workflow_status s on s.workflow_uuid = g.workflow_id and s.owner_xid = g.owner
-      order by s.workflow_uuid for no key update of s),
+     select n, ${GIVEN.join(', ')} from given g cross join lateral (
+       select from "${schema}".workflow_status s where s.workflow_uuid = g.workflow_id and s.owner_xid = g.owner for no key update) s),
    settled as (
      insert into holdfast.calls as c (${CALL_COLUMNS.join(', ')}, finished_at)
      select ${CALL_COLUMNS.join(', ')}, now() from owned where call_id is not null
      ${FIRST_OUTCOME_STANDS}
      returning run_id, call_id, outcome),
    standing as (
-     select o.* from owned o left join settled s on s.run_id = o.run_id and s.call_id = o.call_id
+     select ${['n', ...GIVEN].map((column) => `o.${column}`).join(', ')}
+       from owned o left join settled s on s.run_id = o.run_id and s.call_id = o.call_id
       where o.call_id is null or o.is_new or s.outcome = o.outcome),
    kept as (
      ${intoSteps(schema)}

@@ -3,7 +3,7 @@ import { type Checkpoint, type StepToSave, type SystemPool, saveStep, saveSteps 
 
 /** Statements that are on their way at once: while the database works on one, the process prepares the next. */
 const IN_FLIGHT_MAX = 2;
-/** Each count of steps is a statement of its own, which a connection keeps prepared. */
+/** So that no step waits for many others. */
 const STEPS_MAX = 16;
 /** Steps with more text go by themselves. */
 const CHARACTERS_MAX = 64 * 1024;

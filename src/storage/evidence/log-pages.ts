@@ -115,6 +115,14 @@ export interface WantedEvents {
   readonly last: boolean;
 }
 
+/**
+ * An event for each row n, found by an index: a plan that was made while there were few events must not read all of them later. Names come
+ * as JSON, of which the planner expects the same number whatever there is: so the connection keeps the plan.
+ */
+const ONE_EACH = (found: string): string =>
+  `cross join lateral (
+     select e.run_id, e.seq, e.parent_id from holdfast.events e where e.run_id = n.run_id and ${found} limit 1) e`;
+
 const PLACE = (parent: string): string => `substring(${parent}.parent_id from ':([0-9]{1,9})$')::int`;
 
 /** Of a payload that is longer, and is wanted short, nothing is read. */
@@ -138,23 +146,24 @@ export async function wantedEvents(
   wanted: readonly WantedEvents[],
   { first, short }: { readonly first: number; readonly short: boolean },
 ): Promise<ReadonlyMap<string, readonly WantedEvent[]>> {
-  const keyed = wanted.flatMap(({ runId, keys }) => keys.map((key) => ({ runId, key })));
+  const keyed = wanted.flatMap(({ runId, keys }) => keys.map((key) => ({ run_id: runId, key })));
   const { rows }: { rows: (Stored & { is_long?: boolean | null })[] } = await db.raw(
     `with named as (
-       select e.run_id, e.seq, e.parent_id from unnest(?::text[], ?::text[]) as n (run_id, key)
-         join holdfast.events e on e.run_id = n.run_id and e.key = n.key),
-     before as (
-       select e.run_id, e.seq, e.parent_id from named n
-         join holdfast.events e on e.run_id = n.run_id and e.seq = ${PLACE('n')}),
+       select e.run_id, e.seq, e.parent_id from json_to_recordset(?::json) as n (run_id text, key text) ${ONE_EACH('e.key = n.key')}),
+     before as (select e.run_id, e.seq, e.parent_id from named n ${ONE_EACH(`e.seq = ${PLACE('n')}`)}),
      places as (
        select run_id, seq from named union select run_id, seq from before
        union select b.run_id, ${PLACE('b')} from before b
-       union select r, s from unnest(?::text[]) r cross join generate_series(1, ?::int) s
-       union select run_id, seq from holdfast.run_heads where run_id = any(?))
-     select ${short ? SHORT_COLUMNS : COLUMNS} from places join holdfast.events using (run_id, seq) order by run_id, seq`,
+       union select r, s from json_array_elements_text(?::json) r cross join generate_series(1, ${Math.trunc(first)}) s
+       union select h.run_id, h.seq from json_array_elements_text(?::json) r cross join lateral (
+         select run_id, seq from holdfast.run_heads h where h.run_id = r limit 1) h)
+     select ${short ? SHORT_COLUMNS : COLUMNS}
+       from places as n (r, s) cross join lateral (
+         select ${COLUMNS} from holdfast.events e where e.run_id = n.r and e.seq = n.s limit 1) e
+      order by run_id, seq`,
     [
-      ...[keyed.map(({ runId }) => runId), keyed.map(({ key }) => key)],
-      ...[wanted.map(({ runId }) => runId), first, wanted.flatMap(({ runId, last }) => (last ? [runId] : []))],
+      ...[JSON.stringify(keyed), JSON.stringify(wanted.map(({ runId }) => runId))],
+      JSON.stringify(wanted.flatMap(({ runId, last }) => (last ? [runId] : []))),
       ...(short ? [first, first] : []),
     ],
   );

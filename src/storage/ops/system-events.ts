@@ -64,13 +64,14 @@ const headOf = (row: HeadRow | undefined): SystemEventHead => ({
 const LOCK_TIMEOUT = `set local lock_timeout = '2s'`;
 
 const PLACE = `
-  with unplaced as (
+  with head as (select position from holdfast.system_event_head limit 1),
+  unplaced as (
     select id, row_number() over (order by id) as n
       from (select id from holdfast.system_events where position is null order by id limit ?) u),
   placed as (
     update holdfast.system_events e set position = h.position + unplaced.n,
            task_id = coalesce(e.task_id, (select r.task_id from holdfast.runs r where r.id = e.run_id))
-      from unplaced, holdfast.system_event_head h where e.id = unplaced.id returning e.position)
+      from unplaced, head h where e.id = unplaced.id returning e.position)
   update holdfast.system_event_head set position = coalesce((select max(position) from placed), position)
   returning (select count(*)::int from placed) as placed`;
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Database } from '../../../src/storage/database/database.js';
 import { openDatabase } from '../../../src/storage/database/open-database.js';
-import { inOneFlight } from '../../../src/storage/database/transactions.js';
+import { atOneMoment, inOneFlight } from '../../../src/storage/database/transactions.js';
 import { createTestDatabase, describeEachDatabase, type TestDatabase } from '../../harness/database.js';
 
 /** Statements that are sent together. */
@@ -37,6 +37,18 @@ describeEachDatabase('statements in one flight', (kind) => {
       { id: 1, n: 1 },
       { id: 2, n: 0 },
     ]);
+  });
+
+  it('of one moment see nothing that others commit meanwhile, and write nothing', async () => {
+    await atOneMoment(db.knex, async (trx) => {
+      const [before] = await trx<Counter>('counters').where({ id: 2 }).select('n');
+      // An embedded database has one connection.
+      if (kind === 'postgres') await db.knex<Counter>('counters').where({ id: 2 }).update({ n: 5 });
+      expect(await trx<Counter>('counters').where({ id: 2 }).select('n')).toEqual([before]);
+    });
+    const written = atOneMoment(db.knex, (trx) => trx<Counter>('counters').where({ id: 2 }).update({ n: 6 }));
+    await expect(written).rejects.toMatchObject({ code: '25006' });
+    await db.knex<Counter>('counters').where({ id: 2 }).update({ n: 0 });
   });
 
   it('belong to the transaction that they are sent in', async () => {

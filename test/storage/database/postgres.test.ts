@@ -49,6 +49,16 @@ describePostgres('Opening', () => {
     await Promise.all(opened.map((db) => db.close()));
   });
 
+  test('compiles no statement: that takes longer than most of them', async () => {
+    const db = await open(testDatabaseUrl(name));
+    try {
+      expect((await db.pool.query('SHOW jit')).rows).toEqual([{ jit: 'off' }]);
+      expect((await db.knex.raw('SHOW jit')).rows).toEqual([{ jit: 'off' }]);
+    } finally {
+      await db.close();
+    }
+  });
+
   test('makes one that is missing where the address names its host as a parameter, as those of sockets do', async () => {
     const { hostname, port, username, password } = new URL(testDatabaseUrl(name));
     const other = `${name}_by_parameter`;

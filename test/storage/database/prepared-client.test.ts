@@ -83,6 +83,16 @@ describeEachDatabase('A connection', (kind) => {
     });
   });
 
+  it('keeps a plan of a statement that gives all columns of a function: its text names them', async () => {
+    await withClient(t.db.pool, async (client) => {
+      const given = 'select * from json_to_recordset($1::json) as listed (n int)';
+      expect((await client.query(given, ['[{"n":1}]'])).rows).toEqual([{ n: 1 }]);
+      expect((await client.query(given, ['[{"n":2}]'])).rows).toEqual([{ n: 2 }]);
+      const { rows } = await client.query(PREPARED);
+      expect(rows.filter((row) => row.statement.includes('as listed'))).toHaveLength(1);
+    });
+  });
+
   it('a statement that the server refuses is no plan, and another one is made when it would do', async () => {
     await withClient(t.db.pool, async (client) => {
       const later = () => client.query('select n from later where n = $1', [1]);

@@ -10,8 +10,11 @@ import { endHolderOf, lockOn } from './postgres-lock.js';
 import { connectionTo, ensureDatabase } from './postgres-place.js';
 
 const OUR_CONNECTIONS_MAX = 10;
-/** A transaction that its process forgot must not hold its row locks forever. */
-const SET_TIMEOUT = 'SET idle_in_transaction_session_timeout = 60000';
+/**
+ * A transaction that its process forgot must not hold its row locks forever. Statements here are short and many: compiling one takes
+ * PostgreSQL up to half a second of its processor, and each connection compiles for itself.
+ */
+const SETTINGS = 'SET idle_in_transaction_session_timeout = 60000; SET jit = off';
 
 /** Connects to PostgreSQL, and makes the database when it is missing. Throws `database_unreachable`. */
 export async function openPostgres(url: string, poolSize: number): Promise<Database> {
@@ -30,7 +33,7 @@ class PostgresDatabase implements Database {
 
   constructor(url: string, poolSize: number) {
     this.url = url;
-    const onConnect = (client: pg.ClientBase) => client.query(SET_TIMEOUT);
+    const onConnect = (client: pg.ClientBase) => client.query(SETTINGS);
     const connection = { ...connectionTo(url), application_name: this.session };
     const { Client } = new SilentConnections(url, this.session);
     this.pool = new pg.Pool({ ...connection, max: poolSize, onConnect, Client });
@@ -45,7 +48,7 @@ class PostgresDatabase implements Database {
       pool: {
         min: 0,
         max: OUR_CONNECTIONS_MAX,
-        afterCreate: (client: pg.Client, done: (error: Error | null) => void) => client.query(SET_TIMEOUT, done),
+        afterCreate: (client: pg.Client, done: (error: Error | null) => void) => client.query(SETTINGS, done),
       },
       log: silentLog,
     });

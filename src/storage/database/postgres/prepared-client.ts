@@ -26,8 +26,8 @@ type Answered = (error: Error | null, result: unknown) => void;
 /** The code of PostgreSQL for insufficient resources. */
 const NO_ROOM = { code: '53000' };
 
-/** As knex opens a transaction. */
-const isBegin = (config: unknown): boolean => textOf(config) === 'BEGIN;';
+/** As knex opens a transaction, also one of another isolation level. */
+const BEGIN = /^BEGIN(?: TRANSACTION(?: ISOLATION LEVEL [a-z ]{1,20})?(?: READ ONLY)?)?;$/;
 
 const ROLLED_BACK = { command: 'ROLLBACK', rowCount: null, rows: [] };
 
@@ -65,8 +65,10 @@ export class PreparedClient extends pg.Client {
   // pg overloads `query` by what is left out; what comes is handed on as it came.
   override query(config: unknown, values?: unknown, callback?: unknown): never {
     if (this.#isPipelined) this.#gather();
-    if (this.#isPipelined && isBegin(config) && typeof values === 'function') return this.#begin(values as Answered);
-    if (textOf(config) === 'ROLLBACK' && callback === undefined) return this.#rollBack(config, values);
+    const whole = textOf(config);
+    if (this.#isPipelined && typeof values === 'function' && typeof whole === 'string' && BEGIN.test(whole))
+      return this.#begin(whole, values as Answered);
+    if (whole === 'ROLLBACK' && callback === undefined) return this.#rollBack(config, values);
     const statement = statementOf(config, values);
     const name = statement && this.#nameOf(statement.text);
     if (statement === undefined || name === undefined)
@@ -125,8 +127,8 @@ export class PreparedClient extends pg.Client {
    * No one waits for the beginning of a transaction: it leaves together with the first statement. Where it fails, what follows
    * must not be kept by itself: the connection goes.
    */
-  #begin(told: Answered): never {
-    void super.query('BEGIN', (error: Error | undefined) => {
+  #begin(text: string, told: Answered): never {
+    void super.query(text, (error: Error | undefined) => {
       if (error) this.#stream.destroy();
     });
     process.nextTick(told, null, { command: 'BEGIN', rowCount: null, rows: [] });
