@@ -117,7 +117,7 @@ export interface WantedEvents {
 
 /**
  * An event for each row n, found by an index: a plan that was made while there were few events must not read all of them later. Names come
- * as JSON, of which the planner expects the same number whatever there is: so the connection keeps the plan.
+ * as JSON: the planner then expects the same number whatever there is, and the connection keeps the plan.
  */
 const ONE_EACH = (found: string): string =>
   `cross join lateral (

@@ -57,7 +57,7 @@ const selectOf = (name: CopyName): string =>
              from ${FROM[name]} ${name === 'runs' ? SUMMED : ''} where r.id = any(?)) c`;
 
 /**
- * The rows of some runs, each found by its id. Ids come as JSON, of which the planner expects the same number whatever there is: so the
+ * The rows of some runs, each found by its id. Ids come as JSON: the planner then expects the same number whatever there is, so the
  * connection keeps the plan, which takes longer to make than to execute.
  */
 const RUNS = `select c."run_of_row" as "runId", row_to_json(c)::text as row

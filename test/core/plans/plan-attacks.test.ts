@@ -27,17 +27,14 @@ const compile = (nodes: object, more: object = {}) => compilePlan('p', { nodes, 
 const read = (id: unknown = 'x', more: object = {}) => ({ type: 'tool', tool: 'read', arguments: { id }, ...more });
 const never = { type: 'branch', cases: [{ when: 'false', nodes: { x: read() } }] };
 
-/** What was thrown, within a second. */
+/** What was thrown. */
 function thrown(work: () => unknown): { readonly code: string; readonly message: string } | null {
-  const began = performance.now();
   try {
     work();
     return null;
   } catch (error) {
     if (error instanceof HoldfastError) return { code: error.code, message: error.message };
     throw error;
-  } finally {
-    expect(performance.now() - began).toBeLessThan(5000);
   }
 }
 
