@@ -72,11 +72,13 @@ module.exports = class {
 };
 `;
 
-/** Before each file of tests: the program cannot replace what `expect` knows. */
+/** Before each file of tests: the program cannot replace what `expect` knows, nor what makes tests. */
 const JEST_SETUP = `
 const { matchers } = globalThis[Symbol.for('$$jest-matchers-object')];
 for (const name of Object.keys(matchers)) Object.defineProperty(matchers, name, { writable: false, configurable: false });
-Object.defineProperty(globalThis, 'expect', { value: Object.freeze(expect), writable: false, configurable: false });
+Object.freeze(expect);
+for (const name of ['expect', 'test', 'it', 'describe', 'xtest', 'xit', 'fit', 'xdescribe', 'fdescribe'])
+  Object.defineProperty(globalThis, name, { value: globalThis[name], writable: false, configurable: false });
 `;
 
 export const JEST_RUNNER = { 'reporter.cjs': JEST_REPORTER, 'setup.cjs': JEST_SETUP } as const;

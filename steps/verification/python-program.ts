@@ -6,15 +6,18 @@
 
 /** What both of them are made of: calls in both directions, in the order in which they were made. */
 export const PEER = String.raw`
-import datetime, decimal, enum, fractions, json, os, threading, types
+import datetime, decimal, enum, fractions, json, os, pathlib, threading, types, uuid
 
 FROZEN = (type(None), bool, str)
 MANY = {list: 'list', tuple: 'tuple', set: 'set', frozenset: 'frozenset'}
 BASES = (dict, list, tuple, set, frozenset, str, bytearray, bytes, int, float, complex)
 TEXTS = {decimal.Decimal: str, fractions.Fraction: str, datetime.datetime: lambda v: v.isoformat(),
-         datetime.date: lambda v: v.isoformat(), datetime.time: lambda v: v.isoformat()}
+         datetime.date: lambda v: v.isoformat(), datetime.time: lambda v: v.isoformat(),
+         datetime.timedelta: lambda v: f'{v.days} {v.seconds} {v.microseconds}', uuid.UUID: str}
 MAKE = {'Decimal': decimal.Decimal, 'Fraction': fractions.Fraction, 'datetime': datetime.datetime.fromisoformat,
-        'date': datetime.date.fromisoformat, 'time': datetime.time.fromisoformat}
+        'date': datetime.date.fromisoformat, 'time': datetime.time.fromisoformat,
+        'timedelta': lambda text: datetime.timedelta(*map(int, text.split())), 'UUID': uuid.UUID,
+        'Path': pathlib.Path, 'PurePath': pathlib.PurePath}
 MOST = 67_108_864
 
 
@@ -41,9 +44,11 @@ class Peer:
     def encode(self, value, seen=None, depth=0):
         if depth > 200:
             raise ValueError('a value is nested too deeply')
-        kind = type(value)
+        kind, given = type(value), value
         if kind in FROZEN:
             return value
+        if issubclass(kind, pathlib.PurePath):
+            return {'text': ['Path' if issubclass(kind, pathlib.Path) else 'PurePath', str(value)]}
         if not issubclass(kind, enum.Enum) and kind not in TEXTS and kind.__name__ != 'Stand':
             for base in BASES:
                 if issubclass(kind, base) and kind is not base:
@@ -56,12 +61,12 @@ class Peer:
         if kind is complex:
             return {'complex': [value.real.hex(), value.imag.hex()]}
         if kind in (bytes, bytearray):
-            return self.marked({kind.__name__: value.hex()}, value, seen)
+            return self.marked({kind.__name__: value.hex()}, given, seen)
         if kind in MANY:
-            return self.marked({MANY[kind]: [self.encode(one, seen, depth + 1) for one in value]}, value, seen)
+            return self.marked({MANY[kind]: [self.encode(one, seen, depth + 1) for one in value]}, given, seen)
         if kind is dict:
             pairs = [[self.encode(k, seen, depth + 1), self.encode(v, seen, depth + 1)] for k, v in value.items()]
-            return self.marked({'dict': pairs}, value, seen)
+            return self.marked({'dict': pairs}, given, seen)
         if kind in TEXTS:
             return {'text': [kind.__name__, TEXTS[kind](value)]}
         if kind is range:
@@ -141,7 +146,7 @@ class Peer:
                 if 'ask' in message:
                     self.answer(message['ask'])
                     continue
-                for mark, changed in message.get('changed', []):
+                for mark, changed in message.get('changed', []) if request[0] == 'call' else ():
                     self.change(seen[mark], self.decode(changed))
                 if 'raised' in message:
                     raise self.error(message['raised'])
@@ -179,6 +184,22 @@ export const PROGRAM = `${PEER}
 import builtins, importlib, inspect, sys
 
 
+class Steps:
+    """An iterator of the tests."""
+
+    def __init__(self, number):
+        self.number = number
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        found = peer.ask('next', self.number)
+        if not found:
+            raise StopIteration
+        return found[0]
+
+
 class Callback:
     """Something of the tests, which does what their end lets it do."""
 
@@ -192,13 +213,10 @@ class Callback:
         return peer.ask('get', self.number, name)
 
     def __iter__(self):
-        return iter(peer.ask('each', self.number))
+        return Steps(peer.ask('each', self.number).number)
 
     def __next__(self):
-        found = peer.ask('next', self.number)
-        if not found:
-            raise StopIteration
-        return found[0]
+        return next(Steps(self.number))
 
     def __len__(self):
         return peer.ask('len', self.number)

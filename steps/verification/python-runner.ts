@@ -1,3 +1,4 @@
+import { ACCESS } from './python-access.js';
 import { PEER, PROGRAM } from './python-program.js';
 
 /** What the tests' end has before it runs a test. Its arguments are the paths of the tests. */
@@ -6,13 +7,13 @@ import sys, os
 sentinel = sys.stdin.readline().strip()
 os.dup2(os.open('/dev/null', os.O_RDONLY), 0)
 ${PEER}
-import builtins, collections.abc, importlib.abc, importlib.machinery, subprocess, time
+import builtins, collections.abc, importlib.abc, importlib.machinery, subprocess, time, unittest
 
 report = os.dup(1)
 os.dup2(2, 1)
 WORK, TESTS = os.getcwd(), '/tmp/tests'
 TYPES = (bool, int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset, object)
-
+${ACCESS}
 
 class Judge(Peer):
     classes = {}
@@ -75,7 +76,7 @@ class Judge(Peer):
             (sys.stdout if target == 'stdout' else sys.stderr).write(str(rest[0]))
             return None
         target = self.objects[target]
-        if what == 'call':
+        if what == 'call' and may_call(target):
             return target(*rest[0], **rest[1])
         if what == 'next':
             try:
@@ -90,9 +91,8 @@ class Judge(Peer):
             return target[rest[0]]
         if what == 'has':
             return rest[0] in target
-        name = rest[0]
-        closed = (type, types.ModuleType, types.FunctionType, types.MethodType, types.GeneratorType, types.CoroutineType, types.FrameType)
-        if what == 'get' and type(name) is str and not name.startswith('_') and not isinstance(target, closed):
+        name = rest[0] if rest else None
+        if what == 'get' and type(name) is str and not name.startswith('_') and may_get(target, name):
             return getattr(target, name)
         raise AttributeError('a program under test has no part in the tests')
 
@@ -100,12 +100,16 @@ class Judge(Peer):
 class Stand:
     """An object of the program. It is never equal to plain data: what a program says of equality is its own word."""
 
-    __slots__ = ('_number',)
+    __slots__ = ('_number', '_mixed')
 
-    def __init__(self, number):
+    def __init__(self, number, mixed=False):
         object.__setattr__(self, '_number', number)
+        object.__setattr__(self, '_mixed', mixed)
 
     def __getattr__(self, name):
+        # NumPy would read the memory that these name.
+        if name.startswith('__array'):
+            raise AttributeError(name)
         return peer.ask('get', self, name)
 
     def __setattr__(self, name, value):
@@ -151,24 +155,42 @@ def truth(said):
     return said is True
 
 
-def special(name, ours):
-    def method(self, *args):
-        if ours and not all(isinstance(one, Stand) for one in args):
+def is_mixed(one):
+    return not isinstance(one, Stand) or object.__getattribute__(one, '_mixed')
+
+
+def compared(name):
+    def method(self, other):
+        if not isinstance(other, Stand):
             return NotImplemented
-        said = peer.ask('special', self, name, list(args))
-        if ours is False and not isinstance(said, Stand) and not all(isinstance(one, Stand) for one in args):
-            raise TypeError('an object of the program under test makes plain data of plain data')
-        return truth(said) if ours else said
+        return truth(peer.ask('special', self, name, [other]))
     return method
 
 
+def calculated(name, counted):
+    """A program that learns what its object is calculated with can give any result. Plain data is refused, now and of what comes of it."""
+    def method(self, *args):
+        said = peer.ask('special', self, name, list(args))
+        mixed = any(is_mixed(one) for one in (self, *args[:counted]))
+        if mixed and not isinstance(said, Stand):
+            raise TypeError('an object of the program under test makes plain data of plain data')
+        return Stand(object.__getattribute__(said, '_number'), mixed) if mixed else said
+    return method
+
+
+def answered(name):
+    return lambda self, *args: peer.ask('special', self, name, list(args))
+
+
 for name in ('lt', 'le', 'gt', 'ge'):
-    setattr(Stand, f'__{name}__', special(f'__{name}__', True))
-# Who learns what it is subtracted from can give any difference.
-for name in 'add radd sub rsub mul rmul truediv rtruediv floordiv mod pow and or xor lshift rshift'.split():
-    setattr(Stand, f'__{name}__', special(f'__{name}__', False))
-for name in 'getitem setitem delitem len contains repr str enter exit int float index neg pos abs invert round reversed'.split():
-    setattr(Stand, f'__{name}__', special(f'__{name}__', None))
+    setattr(Stand, f'__{name}__', compared(f'__{name}__'))
+for name in 'add sub mul matmul truediv floordiv mod divmod pow and or xor lshift rshift'.split():
+    for side in ('', 'r'):
+        setattr(Stand, f'__{side}{name}__', calculated(f'__{side}{name}__', 1))
+for name in 'int float index neg pos abs invert round trunc floor ceil len'.split():
+    setattr(Stand, f'__{name}__', calculated(f'__{name}__', 0))
+for name in 'getitem setitem delitem contains reversed repr str enter exit'.split():
+    setattr(Stand, f'__{name}__', answered(f'__{name}__'))
 
 
 def stand(number, kind):
@@ -189,7 +211,11 @@ class Module(types.ModuleType):
         theirs = self.__dict__.get('_theirs')
         if theirs is None or name in ('__path__', '__file__', '__wrapped__', '__bases__'):
             raise AttributeError(name)
-        return peer.ask('names', theirs, []) if name == '__all__' else peer.ask('get', theirs, name)
+        if name != '__all__':
+            return peer.ask('get', theirs, name)
+        # Nothing that the tests have already, or that everyone has, becomes the program's.
+        taken = {*vars(builtins), *sys._getframe(1).f_globals}
+        return [one for one in peer.ask('names', theirs, []) if one not in taken]
 
     def __setattr__(self, name, value):
         if name.startswith('__') or name == '_theirs':
@@ -233,6 +259,19 @@ def names_in(place):
         return []
 
 
+def separate(name):
+    """These ask the program's object what it has in common with plain data, and believe it."""
+    compare = getattr(unittest.TestCase, name)
+
+    def method(self, first, second, *more, **named):
+        if isinstance(first, Stand) != isinstance(second, Stand):
+            self.fail('an object of the program under test is not equal to plain data')
+        return compare(self, first, second, *more, **named)
+    setattr(unittest.TestCase, name, method)
+
+
+for name in ('assertAlmostEqual', 'assertSetEqual'):
+    separate(name)
 program = subprocess.Popen(['/.holdfast/try', sys.executable, '-c', ${JSON.stringify(PROGRAM)}], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 peer = Judge(program.stdout, program.stdin)
 sys.meta_path.append(Found())
@@ -248,7 +287,7 @@ def tell(passed, failed, skipped):
 `;
 
 const UNITTEST = `
-import importlib.util, unittest
+import importlib.util
 
 
 class Counted(unittest.TextTestResult):

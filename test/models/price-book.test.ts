@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Usage } from '@openai/agents';
 import { describe, expect, test } from 'vitest';
-import { costOf } from '../../src/core/budgets/price.js';
+import { costOf, priceTable } from '../../src/core/budgets/price.js';
 import { usdOf } from '../../src/core/money.js';
 import { PRICE_LIST_VERSION, PriceBook } from '../../src/models/budgets/price-book.js';
 import { usagePartsOf } from '../../src/models/budgets/usage-tokens.js';
@@ -66,6 +66,35 @@ describe('the book of prices', () => {
     expect(cost('ollama/qwen3')).toEqual(['config', '0']);
     expect(cost('ollama/bigger')).toEqual(['config', '2']);
     expect(cost('anything/else')).toEqual(['config', '9']);
+  });
+
+  test('knows names of OpenAI without their prefix by their beginning too', async () => {
+    const price = (usd: string) => ({ inputPerMillion: usd, outputPerMillion: usd });
+    const book = await PriceBook.open(
+      { 'gpt-5*': price('1'), 'gpt-5-mini*': price('2'), 'lab/gpt*': price('3') },
+      null,
+    );
+    const cost = (model: string) => usdOf(book.priceOf(model, NOW)?.price.input.base ?? -1n);
+    expect(['gpt-5', 'openai/gpt-5-pro', 'gpt-5-mini-x', 'lab/gpt-5'].map(cost)).toEqual(['1', '1', '2', '3']);
+    expect(book.priceOf('mine/gpt-5', NOW)).toBeNull();
+  });
+
+  test('changes above a length what is said there alone', async () => {
+    const parsed = priceTable.parse({
+      m: {
+        ...{ inputPerMillion: '3', outputPerMillion: '15' },
+        above: [
+          { inputTokens: 100, inputPerMillion: '6' },
+          { inputTokens: 200, cachedInputPerMillion: '1', reasoningPerMillion: '20' },
+        ],
+      },
+    });
+    const price = (await PriceBook.open(parsed, null)).priceOf('m', NOW)?.price;
+    if (price === undefined) throw new Error('it has a price');
+    const cost = (input: number, cached: number, output: number, reasoning: number) =>
+      usdOf(costOf(price, usage(input, cached, output, reasoning)));
+    expect([cost(100, 50, 10, 10), cost(101, 50, 10, 10)]).toEqual(['0.00045', '0.000756']);
+    expect(cost(201, 50, 20, 10)).toBe(usdOf(151n * 6000n + 50n * 1000n + 10n * 15_000n + 10n * 20_000n));
   });
 
   test('has a ceiling where nothing is known, which says that it is one', async () => {

@@ -20,6 +20,19 @@ const VARIABLES: Readonly<Record<string, string>> = {
   LD_LIBRARY_PATH: '/work/lib',
   GIT_CONFIG_GLOBAL: '/work/lib/gitconfig',
   XDG_CONFIG_HOME: '/work/lib',
+  CC: '/work/lib/cc',
+  SHELL: '/work/lib/sh',
+  RUSTC: '/work/lib/rustc',
+  AWKPATH: '/work/lib',
+  CPATH: '/work/lib:/opt/python',
+  SPEC_OPTS: '-r/work/lib/evil.rb',
+  TAR_OPTIONS: '--checkpoint-action=exec=/work/lib/evil.sh',
+  GNUMAKEFLAGS: '--eval=x:=/work/lib',
+  LUA_INIT_5_4: '@/work/lib/evil.lua',
+  NODE_COMPILE_CACHE: '/work/lib',
+  MAVEN_OPTS: '-javaagent:/work/lib/evil.jar',
+  CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER: '/work/lib/evil.sh',
+  LD: 'ld',
 };
 
 /** What is in the image beside that: a place of programs that leads into the workspace, and two that do not. */
@@ -53,7 +66,7 @@ const HONEST = [
   {
     name: 'variables',
     command:
-      'env; [ "$PYTHONPATH" = /opt/python ] && ! env | grep -E "^[A-Z_]+=.*/work/lib" | grep -Ev "^(HOLDFAST_|OLDPWD=)"',
+      'env; [ "$PYTHONPATH:$CPATH:$LD" = /opt/python:/opt/python:ld ] && ! env | grep -E "^[A-Z_]+=.*/work/lib" | grep -Ev "^(HOLDFAST_|OLDPWD=)"',
   },
   { name: 'places that stay', command: '[ "$(more)" = more ] && python3 -c "import outside"' },
   {
@@ -114,6 +127,17 @@ describeDocker('variables of an image that point into the workspace', () => {
     const kept = { name: 'kept', command: ['sh', '-c', '[ "$PATH" = /opt/more:/usr/bin:/bin ]'] };
     const tests = await verified([FORGED[1] ?? {}, kept], { env, security: { readOnlyRoot: false } }, program);
     expect(tests.map(({ share }) => share)).toEqual([0, 1]);
+  }, 90_000);
+
+  it('nor does a place of the image that leads through a link of the agent', async () => {
+    const program = [
+      'ln -s /usr/bin chosen; mkdir evil; printf "#!/bin/bash\\nexit 0\\n" >evil/grep; chmod 755 evil/grep',
+      'echo "ln -sfn /work/evil /work/chosen" >flip.sh',
+    ].join(' && ');
+    const env = { ...unset, PATH: '/proc/self/cwd/chosen:/usr/bin:/bin' };
+    const flipped = { name: 'flipped', command: '/.holdfast/try sh flip.sh; grep -q yes /dev/null' };
+    const tests = await verified([flipped], { env }, program);
+    expect(tests.map(({ share }) => share)).toEqual([0]);
   }, 90_000);
 
   it('nor do those of the task', async () => {

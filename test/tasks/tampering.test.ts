@@ -15,6 +15,8 @@ interface Attempt {
   readonly task: object;
   /** How much of each test passed, by its name. */
   readonly shares: Readonly<Record<string, number>>;
+  /** Whether nothing of it is missing. */
+  readonly passed?: boolean;
 }
 
 /** Says the sum of its arguments; what it does beside that is the agent's idea. */
@@ -64,6 +66,45 @@ const ATTEMPTS: readonly Attempt[] = [
     shares: { kept: 0, linked: 0 },
   },
   {
+    what: 'has what builds it leave a directory that is hard to remove where tests write rewards',
+    commands: [
+      `printf '%s\\n' 'mkdir -p /tmp/out/x/y; chmod 777 /tmp/out; touch /tmp/out/x/y/z; chmod 000 /tmp/out/x/y' >build.sh`,
+    ],
+    task: {
+      verification: {
+        compile: 'sh build.sh',
+        tests: [{ name: 'own', command: '[ -O /tmp/out ] && echo 1 >/tmp/out/r', rewardFiles: ['/tmp/out/r'] }],
+      },
+    },
+    shares: { own: 1 },
+    passed: true,
+  },
+  {
+    what: 'has a server of the task at work, which has no part in the tests',
+    commands: [
+      'echo "cp forged /.holdfast/try; while :; do echo up >up; echo exit 0 >/tmp/tests/check.sh; sleep 0.1; done" >server.sh',
+      `printf '%s\\n' '#!/bin/sh' 'echo 3' >forged; chmod 755 forged`,
+    ],
+    task: {
+      environment: {
+        ...{ image: BUSYBOX, limits: { memoryMb: 128, maxProcesses: 64 } },
+        command: ['sh', '-c', '[ -e server.sh ] && exec sh server.sh; while :; do sleep 1; done'],
+      },
+      verification: {
+        files: CHECK,
+        tests: [
+          {
+            name: 'up',
+            command: 'rm -f up; for n in 1 2 3 4 5 6 7 8 9; do [ -e up ] && exit; sleep 0.2; done; exit 1',
+          },
+          { name: 'sum', command: '[ "$(/.holdfast/try sh add.sh 1 2)" = 3 ]' },
+          { name: '3', command: 'sleep 0.3; sh /tmp/tests/check.sh 3' },
+        ],
+      },
+    },
+    shares: { up: 1, sum: 0, 3: 0 },
+  },
+  {
     what: 'has its program change the tests after it',
     commands: [program('echo exit 0 >/tmp/tests/check.sh; mkdir /tmp/tests/x; chmod 000 /tmp/tests/x /tmp/tests')],
     task: checks('3', '4'),
@@ -101,7 +142,7 @@ describeDockerSlowly('an agent that tampers with its verification', () => {
 
   it.concurrent.each(ATTEMPTS)(
     '$what',
-    async ({ commands, task, shares }) => {
+    async ({ commands, task, shares, passed = false }) => {
       const asked = {
         task: ownVersion({ ...definition, instruction: told(...commands), ...task }),
         agent: 'obedient',
@@ -111,7 +152,7 @@ describeDockerSlowly('an agent that tampers with its verification', () => {
       const [verified] = await dataOf(t.engine, runId, 'task.verified');
       const { evidence } = verified as never as { evidence: { tests: { name: string; share: number }[] } };
       expect(Object.fromEntries(evidence.tests.map(({ name, share }) => [name, share]))).toEqual(shares);
-      expect(await t.engine.getTask(id, ADMIN)).toMatchObject({ status: 'completed', verificationPassed: false });
+      expect(await t.engine.getTask(id, ADMIN)).toMatchObject({ status: 'completed', verificationPassed: passed });
       // What works on until its container goes would take a processor from all that comes after.
       while ((await leftOn(DOCKER_HOST, runId)) > 0) await sleep(100);
     },

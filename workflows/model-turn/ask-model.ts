@@ -1,6 +1,7 @@
 import { type Model, type ModelRequest, type ModelResponse, Usage } from '@openai/agents';
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import { isObject, type JsonValue, toJson } from '../../src/core/json.js';
+import { tokenCount } from '../../src/models/budgets/usage-tokens.js';
 import { FinalModelError, httpStatusOf } from '../../src/models/failures/model-call-error.js';
 import { classifyModelFailure } from '../../src/models/failures/model-failure.js';
 import { ProgramModel } from '../../src/models/program-model.js';
@@ -87,18 +88,19 @@ function answerOf(response: ModelResponse): ModelAnswer {
   const whole = isCutReason(finishReason) ? output.filter(({ type }) => type !== 'function_call') : output;
   const items = withoutSpokenSecretsIn(toJson(whole));
   const kept = withoutSpokenSecretsIn(toJson(rest));
-  const { inputTokens, outputTokens, totalTokens } = usage;
+  const [inputTokens, outputTokens] = [count(usage.inputTokens), count(usage.outputTokens)];
+  const counts = { inputTokens, outputTokens, totalTokens: count(usage.totalTokens) || inputTokens + outputTokens };
   return {
     type: 'answer',
     responseId: responseId ?? null,
     output: Array.isArray(items) ? items.filter(isObject) : [],
-    usage: { inputTokens: count(inputTokens), outputTokens: count(outputTokens), totalTokens: count(totalTokens) },
+    usage: counts,
     ...(finishReason === null ? {} : { finishReason }),
-    rest: { usage: toJson(usage), ...(isObject(kept) ? kept : {}) },
+    rest: { usage: toJson({ ...usage, ...counts }), ...(isObject(kept) ? kept : {}) },
   };
 }
 
-const count = (tokens: number): number => (Number.isSafeInteger(tokens) && tokens > 0 ? tokens : 0);
+const count = (tokens: number): number => tokenCount(tokens) ?? 0;
 
 /** The response as the SDK wants it. Arguments that are not a JSON object are wrapped, so that its parser accepts them. */
 export function responseOf(answer: ModelAnswer): ModelResponse {
@@ -119,7 +121,8 @@ function parseable(text: JsonValue | undefined): string {
   if (typeof text !== 'string' || text === '') return '{}';
   try {
     const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return text;
+    // The SDK compares arguments by a function that calls itself for each level.
+    if (isObject(value) && isObject(toJson(value))) return text;
   } catch {
     // Falls through: the guard tells the model what is wrong with it.
   }

@@ -1,7 +1,7 @@
 import type { ContainerCreateOptions } from 'dockerode';
 import { type EnvironmentIdentity, type EnvironmentName, environmentName } from '../../core/containers/environment.js';
 import { EGRESS_DIR, type EnvironmentSpec, RECORDS_DIR, SECRETS_DIR } from '../../core/containers/environment-spec.js';
-import { guardedVariables, withGiven } from '../../core/containers/guarded-variables.js';
+import { guardedVariables } from '../../core/containers/guarded-variables.js';
 import type { Shared } from '../egress/egress.js';
 import { egressVariables } from '../egress/forward-egress.js';
 import { mainUserOf } from '../exec/judge-users.js';
@@ -76,13 +76,14 @@ export function containerOptions(identity: EnvironmentIdentity, context: Contain
   const given = { ...context.variables, ...asked };
   const isJudged = identity.purpose === 'verification';
   const env = isJudged ? { ...asked, ...guardedVariables(given, spec) } : asked;
-  const command = spec.command ?? WAITING;
+  // What judges ends the processes of the agent's user again and again: it starts that one itself.
+  const command = (isJudged ? null : spec.command) ?? WAITING;
   return {
     name,
     Image: imageOf(identity),
     // The image's own entry point would stand before the command.
     Entrypoint: [],
-    Cmd: [...(isJudged && spec.command !== null ? withGiven(command, given) : command)],
+    Cmd: [...command],
     Env: Object.entries(env).map(([key, value]) => `${key}=${value}`),
     // What commands run cannot end it: they are another user's.
     User: mainUserOf(identity),

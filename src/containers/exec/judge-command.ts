@@ -6,7 +6,7 @@ import { HoldfastError } from '../../core/errors/errors.js';
 import { EngineRefusal, isRefusal, StreamCut } from '../docker/engine-connection.js';
 import { inRunning } from '../lifecycle/ready-container.js';
 import { type ExecRequest, type ExecResult, makeExec, runAttached, runMade, startUntil } from './exec.js';
-import { BLOCKED, BROKER, KEEP, KEPT, TEST, tryScript, UNFED, UP } from './judge-script.js';
+import { BLOCKED, BROKER, KEEP, KEPT, TAKEN, TEST, tryScript, UNFED, UP } from './judge-script.js';
 import { keeperOf, testerOf } from './judge-users.js';
 import { type CommandPlace, outOfSpace, outputOf } from './run-command.js';
 
@@ -100,22 +100,19 @@ const endTesters = ({ engine, identity, container, signal }: CommandPlace): Prom
   return runAttached(engine, asked, signal);
 };
 
-/** Ends what works as the agent's user, and waits for what is to be tried next. */
+/** Ends what works as the agent's user, begins a main process of the task's own, and waits for what is to be tried next. */
 const startBroker = ({ engine, identity, container, signal }: CommandPlace): Promise<boolean> => {
-  const argv = ['sh', '-c', BROKER, 'sh', RECORDS_DIR];
-  return startUntil(
-    engine,
-    { container: container(), user: identity.spec.user, argv, timeoutMs: SHORT_MS },
-    UP,
-    signal,
-  );
+  const { user, workdir, command } = identity.spec;
+  const argv = ['sh', '-c', BROKER, 'sh', RECORDS_DIR, workdir, ...(command ?? [])];
+  return startUntil(engine, { container: container(), user, argv, timeoutMs: SHORT_MS }, UP, signal);
 };
 
 function testRequest({ identity, container }: CommandPlace, command: Command, files: JudgedPlace): ExecRequest {
   const { id, cwd, timeoutSeconds, argv } = command;
   const places = placesOfAgent(identity.spec).join('\n');
   const { user, security } = identity.spec;
-  const writer = security.readOnlyRoot ? '' : user.includes(':') ? user : `${user}:0`;
+  // Without a group of its own it is in those that the image says.
+  const writer = security.readOnlyRoot ? '' : user.includes(':') ? user : `${user}:`;
   const lines = [
     ...files.remove.map((path) => `remove ${path}`),
     ...files.make.map((path) => `make ${path}`),
@@ -223,6 +220,11 @@ function failureOf({ exitCode, stdout, stderr }: ExecResult): string {
 
 function outcomeOf(kept: ExecResult, { maxOutputBytes, timeoutSeconds }: Command): JudgedOutcome {
   if (kept.exitCode === 73) throw outOfSpace();
+  if (kept.exitCode === TAKEN)
+    throw new HoldfastError(
+      'agent_broke_environment',
+      `What the container runs has put files of its own into ${RECORDS_DIR}, by which tests run the work.`,
+    );
   const stop = kept.stdout.indexOf('\n');
   const [word = '', ...fields] = kept.stdout.subarray(0, Math.max(0, stop)).toString('latin1').split(' ');
   const [code = 0, late = 0, full = 0, out = 0, err = 0, took = 0] = fields.map((field) =>

@@ -4,6 +4,7 @@ import {
   GIVEN_VALUE,
   GUARDED,
   GUARDED_LISTS,
+  GUARDED_PROGRAMS,
   LEFT_VALUE,
   SYSTEM_PATH,
 } from '../../core/containers/guarded-variables.js';
@@ -25,6 +26,8 @@ export const KEPT = '== kept\n';
 export const UNFED = 75;
 /** How a tester ends where something stands in the place of its files. */
 export const BLOCKED = 76;
+/** How the keeper ends where TRY, or what answers it, is another user's. */
+export const TAKEN = 77;
 
 /**
  * Prepares the record of a command, says which execution of the engine runs it, and waits to hear how that ended. A record that is there
@@ -40,6 +43,8 @@ if ! [ -s ${TRY_NAME} ]; then
   mkdir -m 755 ${CALLS} 2>/dev/null && mkfifo -m 666 ${CALLS}/ask
   printf '%s\\n' "$try" >"$$.new" && chmod 755 "$$.new" && mv "$$.new" ${TRY_NAME} || exit 73
 fi
+# A main process of the task's own works before this, as the agent's user.
+for own in ${TRY_NAME} ${CALLS} ${CALLS}/ask; do [ -O "$own" ] && ! [ -L "$own" ] || exit ${TAKEN}; done
 killed() {
   for file in /sys/fs/cgroup/memory/memory.oom_control /sys/fs/cgroup/memory.events; do
     while read -r name count; do [ "$name" = oom_kill ] && echo "$count" && return; done 2>/dev/null <"$file"
@@ -105,8 +110,14 @@ outside() {
 '
   for place in $roots; do case $1/ in "$place"/*) return 1 ;; esac; done
   [ -n "$writer" ] || return 0
-  found=$(find "$1" -maxdepth 0 \\( -user "\${writer%:*}" -o -perm -002 -o -group "\${writer#*:}" -perm -020 \\)) &&
-    [ -z "$found" ]
+  group=\${writer#*:} up=$1 sticky=
+  IFS=' '
+  # Who may rename what is above it can put another one there.
+  while [ -n "$up" ]; do
+    found=$(find "$up" -maxdepth 0 \\( -user "\${writer%:*}" -o $sticky \\( -perm -002 -o \${group:+-group $group} -perm -020 \\) \\)) &&
+      [ -z "$found" ] || return 1
+    up=\${up%/*} sticky='! -perm -1000'
+  done
 }
 keep() {
   left=
@@ -115,10 +126,16 @@ keep() {
     case $entry in /*) ;; *) continue ;; esac
     at=$entry
     if ! [ -d "$entry" ]; then
-      [ -L "$entry" ] && continue
+      if [ -L "$entry" ]; then real=$(readlink -f "$entry") && cd -P -- "\${real%/*}/" 2>/dev/null && outside "$PWD" || continue; fi
       at=\${entry%/*}
     fi
-    if cd -P -- "$at/" 2>/dev/null && outside "$PWD"; then left=$left\${left:+:}$entry; fi
+    cd -P -- "$at/" 2>/dev/null && outside "$PWD" || continue
+    # Where it is now: a link that leads to it may lead elsewhere later.
+    case ':${SYSTEM_PATH}:' in
+    *:"$entry":*) ;;
+    *) if [ "$at" = "$entry" ]; then entry=$PWD; else entry=\${PWD%/}/\${entry##*/}; fi ;;
+    esac
+    left=$left\${left:+:}$entry
   done
 }
 unguard() {
@@ -135,6 +152,9 @@ $PWD"; fi
   for name in $${GUARDED}; do
     eval "value=\\\${${GIVEN_VALUE}$name-}"
     left=
+    case ' ${GUARDED_PROGRAMS.join(' ')} ' in
+    *" $name "*) case $value in */*) keep "$value" ;; *) left=$value ;; esac ;;
+    esac
     case ' ${GUARDED_LISTS.join(' ')} ' in *" $name "*) keep "$value" ;; esac
     if [ "$name" = PATH ]; then left=\${left:-${SYSTEM_PATH}}; fi
     if [ -n "$left" ]; then export "$name=$left"; else unset "$name"; fi
@@ -196,18 +216,28 @@ exit $code
 export const UP = 'up\n';
 
 /**
- * Ends everything that the agent's user has at work, then executes what TRY asks for. Arguments: records.
+ * Ends everything that the agent's user has at work, then executes what TRY asks for, beside the main process of the task. Arguments:
+ * records, workdir, the main process; without one there is none.
  */
 export const BROKER = `
 kill -9 -1 2>/dev/null
 echo 600 2>/dev/null >/proc/self/oom_score_adj
-for left in /tmp/* /tmp/.[!.]* /tmp/..?*; do
-  if [ -O "$left" ] || [ -L "$left" ]; then rm -rf "$left" 2>/dev/null; fi
+for left in /tmp/* /tmp/.[!.]* /tmp/..?* /dev/shm/* /dev/shm/.[!.]* /dev/shm/..?*; do
+  if [ -L "$left" ]; then rm -f "$left" 2>/dev/null; continue; fi
+  [ -O "$left" ] || continue
+  rm -rf "$left" 2>/dev/null || { chmod -R u+rwx "$left"; rm -rf "$left"; } 2>/dev/null
 done
 exec 3<>"$1/${CALLS}/ask" || exit 70
 printf '${UP.trimEnd()}\\n'
 exec </dev/null >/dev/null 2>&1
 umask 022
+if [ $# -gt 2 ]; then
+  (
+    exec 3<&-
+    for name in $${GUARDED}; do eval "export \\"$name=\\\${${GIVEN_VALUE}$name-}\\""; done
+    cd "$2" && shift 2 && exec "$@"
+  ) &
+fi
 serve() {
   exec 3<&-
   cd "$1" && exec 6>code || exit 1

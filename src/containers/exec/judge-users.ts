@@ -28,6 +28,6 @@ export const keeperOf = (spec: EnvironmentSpec): string => {
   return `${uid}:${uid}`;
 };
 
-/** The user of the main process. A main process of the task's own is the agent's. */
-export const mainUserOf = ({ spec }: Pick<EnvironmentIdentity, 'spec'>): string =>
-  spec.command === null ? keeperOf(spec) : spec.user;
+/** The user of the main process. A main process of the task's own is the agent's; where it is judged the container has none. */
+export const mainUserOf = ({ spec, purpose }: Pick<EnvironmentIdentity, 'spec' | 'purpose'>): string =>
+  spec.command === null || purpose === 'verification' ? keeperOf(spec) : spec.user;

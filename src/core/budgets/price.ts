@@ -77,7 +77,7 @@ export const configuredPrice = z.union(
     rates.extend({
       perCall: usdText.optional(),
       above: z
-        .array(rates.extend({ inputTokens: z.int().min(1) }))
+        .array(rates.partial().extend({ inputTokens: z.int().min(1) }))
         .max(10)
         .optional(),
     }),
@@ -97,14 +97,23 @@ const FREE: Rate = { base: 0n, tiers: [] };
 
 type RateName = keyof z.infer<typeof rates>;
 
+/** What a part costs without a rate of its own. */
+const WHOLE: { readonly [N in RateName]?: RateName } = {
+  ...{ cachedInputPerMillion: 'inputPerMillion', cacheWritePerMillion: 'inputPerMillion' },
+  reasoningPerMillion: 'outputPerMillion',
+};
+
 export function priceOfConfigured(configured: ConfiguredPrice): Price {
   if (configured === 'free')
     return { input: FREE, cachedInput: null, cacheWrite: null, output: FREE, reasoning: null, perCall: 0n };
   const { above = [] } = configured;
   const rate = (name: RateName): Rate | null => {
-    const base = configured[name];
+    // A part that has a rate of its own only from some length on costs as its whole before.
+    const whole = WHOLE[name];
+    const base =
+      configured[name] ?? (whole !== undefined && above.some((tier) => tier[name]) ? configured[whole] : undefined);
     const tiers = above.flatMap((tier) => {
-      const usd = tier[name];
+      const usd = tier[name] ?? (configured[name] === undefined && whole !== undefined ? tier[whole] : undefined);
       return usd === undefined ? [] : [{ over: tier.inputTokens, rate: nanosOf(usd) }];
     });
     return base === undefined ? null : { base: nanosOf(base), tiers };

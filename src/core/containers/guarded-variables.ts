@@ -20,9 +20,30 @@ export const GUARDED_LISTS = [
     'XDG_DATA_HOME',
     'XDG_DATA_DIRS',
     'XDG_CACHE_HOME',
+    'XDG_STATE_HOME',
     'ZDOTDIR',
     'VIRTUAL_ENV',
   ],
+  ...['FPATH', 'BASH_LOADABLES_PATH', 'AWKPATH', 'AWKLIBPATH', 'CURL_HOME', 'WGETRC', 'HGRCPATH', 'INPUTRC', 'PSQLRC'],
+  ...['GCC_EXEC_PREFIX', 'COMPILER_PATH', 'LIBRARY_PATH', 'CPATH', 'C_INCLUDE_PATH', 'CPLUS_INCLUDE_PATH'],
+  ...['PKG_CONFIG_PATH', 'PKG_CONFIG_LIBDIR', 'CMAKE_PREFIX_PATH', 'CMAKE_MODULE_PATH', 'CMAKE_TOOLCHAIN_FILE'],
+  ...['M2_HOME', 'MAVEN_HOME', 'MAVEN_BASEDIR', 'GRADLE_HOME', 'GRADLE_USER_HOME', 'ANT_HOME', 'SBT_HOME'],
+  ...['SCALA_HOME', 'KOTLIN_HOME', 'GROOVY_HOME', 'DOTNET_ROOT', 'NUGET_PACKAGES', 'MONO_PATH', 'MONO_CFG_DIR'],
+  ...['BUNDLE_PATH', 'BUNDLE_USER_HOME', 'BUNDLE_USER_CONFIG', 'RBENV_ROOT', 'PYENV_ROOT', 'ASDF_DIR'],
+  ...['ASDF_DATA_DIR', 'NVM_DIR', 'VOLTA_HOME', 'PNPM_HOME', 'COREPACK_HOME', 'DENO_DIR', 'BUN_INSTALL'],
+  ...['NODE_COMPILE_CACHE', 'COMPOSER_HOME', 'ERL_LIBS', 'MIX_HOME', 'MIX_ARCHIVES', 'HEX_HOME', 'GHC_PACKAGE_PATH'],
+  ...['GHC_ENVIRONMENT', 'OCAMLPATH', 'CAML_LD_LIBRARY_PATH', 'OPAMROOT', 'OPAM_SWITCH_PREFIX', 'TCL_LIBRARY'],
+  ...['GUILE_LOAD_COMPILED_PATH', 'EMACSLOADPATH', 'JULIA_PROJECT', 'JULIA_BINDIR', 'PERL_LOCAL_LIB_ROOT', 'RAKULIB'],
+  ...['MYPYPATH', 'MPLCONFIGDIR', 'MATPLOTLIBRC', 'IPYTHONDIR', 'NUMBA_CACHE_DIR', 'CONDA_PREFIX', 'PIP_CONFIG_FILE'],
+  ...['PYLINTRC', 'RUFF_CONFIG', 'COVERAGE_RCFILE', 'KERAS_HOME', 'HF_MODULES_CACHE', 'TORCH_EXTENSIONS_DIR'],
+  ...['GI_TYPELIB_PATH', 'GIO_EXTRA_MODULES', 'GTK_PATH', 'QT_PLUGIN_PATH', 'GST_PLUGIN_PATH', 'ODBCINI', 'ODBCSYSINI'],
+] as const;
+
+/** Names of programs, which a test keeps: from its PATH, or at a place that no agent can write to. */
+export const GUARDED_PROGRAMS = [
+  ...['CC', 'CXX', 'CPP', 'LD', 'AR', 'AS', 'NM', 'RANLIB', 'STRIP', 'FC', 'MAKE', 'SHELL', 'EDITOR', 'VISUAL'],
+  ...['PAGER', 'MANPAGER', 'BROWSER', 'RUSTC', 'RUSTDOC', 'CARGO', 'RUSTUP_TOOLCHAIN', 'GOTOOLCHAIN', 'RSYNC_RSH'],
+  ...['SVN_SSH', 'CVS_RSH', 'SSH_ASKPASS', 'HARNESS_PERL'],
 ] as const;
 
 /** Options, and files that programs execute when they start. No test has them. */
@@ -34,10 +55,19 @@ export const GUARDED_OPTIONS = [
   ...['NODE_OPTIONS', 'NODE_REPL_EXTERNAL_MODULE', 'RUBYOPT', 'BUNDLE_BIN_PATH', 'PERL5OPT', 'PERL5DB', 'GOFLAGS'],
   ...['JAVA_TOOL_OPTIONS', '_JAVA_OPTIONS', 'JDK_JAVA_OPTIONS', 'RUSTC_WRAPPER', 'LUA_INIT', 'LUA_PATH', 'LUA_CPATH'],
   ...['DOTNET_STARTUP_HOOKS', 'DOTNET_ADDITIONAL_DEPS', 'CORECLR_ENABLE_PROFILING', 'CORECLR_PROFILER_PATH'],
+  ...['GNUMAKEFLAGS', 'MFLAGS', 'SHELLOPTS', 'BASHOPTS', 'CFLAGS', 'CXXFLAGS', 'CPPFLAGS', 'LDFLAGS', 'LDLIBS'],
+  ...['CGO_CFLAGS', 'CGO_CPPFLAGS', 'CGO_CXXFLAGS', 'CGO_LDFLAGS', 'RUSTFLAGS', 'RUSTDOCFLAGS', 'JAVA_OPTS'],
+  ...['MAVEN_OPTS', 'MAVEN_ARGS', 'MAVEN_CONFIG', 'GRADLE_OPTS', 'ANT_OPTS', 'ANT_ARGS', 'SBT_OPTS', 'SPEC_OPTS'],
+  ...['RAKEOPT', 'RUBYGEMS_GEMDEPS', 'HARNESS_OPTIONS', 'HARNESS_PERL_SWITCHES', 'PERL_MM_OPT', 'PERL_MB_OPT'],
+  ...['TAR_OPTIONS', 'ERL_FLAGS', 'ERL_AFLAGS', 'ERL_ZFLAGS', 'ELIXIR_ERL_OPTIONS', 'OCAMLRUNPARAM', 'BUN_OPTIONS'],
+  ...['MONO_ENV_OPTIONS', 'DART_VM_OPTIONS', 'MPLBACKEND', 'KERAS_BACKEND', 'GTK_MODULES'],
 ] as const;
 
 /** Beginnings of names of more options. */
-const GUARDED_BEGINNINGS = ['GIT_', 'BASH_FUNC_', 'npm_config_', 'NPM_CONFIG_'] as const;
+const GUARDED_BEGINNINGS = [
+  ...['GIT_', 'BASH_FUNC_', 'npm_config_', 'NPM_CONFIG_', 'LD_', 'LUA_', 'TS_NODE_', 'PYTEST_', 'COV_CORE_'],
+  ...['CARGO_ALIAS_', 'CARGO_BUILD_', 'CARGO_TARGET_', 'CORECLR_', 'COMPlus_'],
+] as const;
 
 /** Before every other place of a PATH: where images have the programs that Holdfast's own scripts use. */
 export const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
@@ -51,7 +81,7 @@ export const GIVEN = 'HOLDFAST_GIVEN';
 export const GIVEN_VALUE = `${GIVEN}_`;
 export const LEFT_VALUE = 'HOLDFAST_LEFT_';
 
-const NAMES: ReadonlySet<string> = new Set<string>([...GUARDED_LISTS, ...GUARDED_OPTIONS]);
+const NAMES: ReadonlySet<string> = new Set<string>([...GUARDED_LISTS, ...GUARDED_PROGRAMS, ...GUARDED_OPTIONS]);
 const isGuarded = (name: string): boolean =>
   NAMES.has(name) || GUARDED_BEGINNINGS.some((beginning) => name.startsWith(beginning));
 
@@ -88,12 +118,6 @@ export function guardedVariables(given: Variables, spec: Pick<EnvironmentSpec, '
     ...Object.fromEntries(names.map((name) => [`${GIVEN_VALUE}${name}`, given[name] ?? ''])),
     [GUARDED]: names.join(' '),
   };
-}
-
-/** A program of the task's own, in a container that judges, with the variables that the image and the task give it. */
-export function withGiven(command: readonly string[], given: Variables): readonly string[] {
-  const guarded = Object.entries(guardedOf(given)).map(([name, value]) => `${name}=${value}`);
-  return guarded.length === 0 ? command : ['env', ...guarded, ...command];
 }
 
 /** What a container of Holdfast's own starts with that executes a program of an image beside files of an agent. */

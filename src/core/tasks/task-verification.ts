@@ -128,7 +128,10 @@ function runnerProblems({ command, runner, suite, tests, rewardFiles, prints }: 
   return problems;
 }
 
-/** Reward files where a program that a test tries could put another file of the tests in their place. */
+/**
+ * Reward files where a program that a test tries could put another file of the tests in their place. Beyond `/tmp` a directory may be the
+ * agent's.
+ */
 export const rewardFileProblems = ({
   environment: { workdir, mounts },
   verification,
@@ -143,8 +146,9 @@ export const rewardFileProblems = ({
   return verification.tests.flatMap(({ rewardFiles }, index) =>
     rewardFiles.flatMap((file, at) => {
       const within = shared.find(({ place }) => isWithin(file, place));
-      if (within === undefined) return [];
-      const message = `is in ${within.what} ${within.place}, where programs of the agent write: name a file below /tmp, such as ${OUTSIDE}`;
+      if (within === undefined && file.startsWith('/tmp/')) return [];
+      const where = within === undefined ? 'is not below /tmp' : `is in ${within.what} ${within.place}`;
+      const message = `${where}, where programs of the agent may write: name a file below /tmp, such as ${OUTSIDE}`;
       return [{ path: ['verification', 'tests', index, 'rewardFiles', at], message }];
     }),
   );

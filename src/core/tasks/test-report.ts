@@ -99,26 +99,96 @@ export function countsOfTap(report: string): TestCounts | NoReport {
   return counts;
 }
 
-const CASE = /<testcase\b(?:"[^"]*"|'[^']*'|[^>"'])*?(\/?)>/g;
+const NAMED = /[\w.:-]+/y;
+/** What is no element, by how it begins, and how each ends. */
+const SKIPPED = [
+  ['<!--', '-->'],
+  ['<![CDATA[', ']]>'],
+  ['<?', '?>'],
+  ['<!', '>'],
+] as const;
+
+interface Tag {
+  readonly name: string;
+  readonly isEnd: boolean;
+  readonly isEmpty: boolean;
+}
+
+/** The tags of an XML text, in one pass. Ends with null where the text is not whole. */
+function* tagsOf(text: string): Generator<Tag | null> {
+  for (let at = text.indexOf('<'); at >= 0; at = text.indexOf('<', at)) {
+    const skipped = SKIPPED.find(([begin]) => text.startsWith(begin, at));
+    const end = skipped === undefined ? endOfTag(text, at) : text.indexOf(skipped[1], at + skipped[0].length);
+    if (end < 0) return yield null;
+    if (skipped === undefined) {
+      const isEnd = text[at + 1] === '/';
+      NAMED.lastIndex = at + (isEnd ? 2 : 1);
+      const [name] = NAMED.exec(text) ?? [];
+      if (name === undefined) return yield null;
+      yield { name, isEnd, isEmpty: text[end - 1] === '/' };
+    }
+    at = end + (skipped?.[1].length ?? 1);
+  }
+}
+
+/** Where a tag ends that begins at `from`: behind the quotes of its attributes. */
+function endOfTag(text: string, from: number): number {
+  for (let at = from + 1, quote = ''; at < text.length; at++) {
+    const one = text.charAt(at);
+    if (quote !== '') quote = one === quote ? '' : quote;
+    else if (one === '"' || one === "'") quote = one;
+    else if (one === '>') return at;
+  }
+  return -1;
+}
+
+interface Edge {
+  readonly name: string;
+  readonly isBegin: boolean;
+}
+
+/** Where the elements of a JUnit report begin and end. Ends with null where the text is not whole. */
+function* edgesOf(report: string): Generator<Edge | null> {
+  const open: string[] = [];
+  let roots = 0;
+  for (const tag of tagsOf(report)) {
+    if (tag === null) return yield null;
+    const { name, isEnd, isEmpty } = tag;
+    if (!isEnd) {
+      if (open.length === 0 && (++roots > 1 || !ROOT.test(name))) return yield null;
+      if (open.push(name) > DEEPEST) return yield null;
+      yield { name, isBegin: true };
+    }
+    if (isEnd || isEmpty) {
+      if (open.pop() !== name) return yield null;
+      yield { name, isBegin: false };
+    }
+  }
+  if (roots === 0 || open.length > 0) yield null;
+}
 
 /** JUnit's XML. Each `testcase` counts; one with a `failure` or an `error` has failed, and one with `skipped` was skipped. */
 export function countsOfJunit(report: string): TestCounts | NoReport {
-  const text = report.replaceAll(/<!\[CDATA\[[\s\S]*?\]\]>|<!--[\s\S]*?-->/g, '').trim();
-  const root = /^(?:<\?[^>]*\?>\s*)?<(testsuites?)\b/.exec(text)?.[1];
-  if (root === undefined || !(text.endsWith(`</${root}>`) || /^[^<]*(<\?[^>]*\?>)?\s*<[^<]*\/>$/.test(text)))
-    return no('it is no whole JUnit report');
   const counts = { passed: 0, failed: 0, skipped: 0 };
-  for (const match of text.matchAll(CASE)) {
-    const from = match.index + match[0].length;
-    const end = match[1] === '/' ? from : text.indexOf('</testcase>', from);
-    if (end < 0) return no('it is no whole JUnit report');
-    const within = text.slice(from, end);
-    if (/<(failure|error)\b/.test(within)) counts.failed += 1;
-    else if (/<skipped\b/.test(within)) counts.skipped += 1;
-    else counts.passed += 1;
+  /** How the test case that is open ends. */
+  let end: keyof typeof counts | null = null;
+  for (const edge of edgesOf(report)) {
+    if (edge === null || (edge.name === CASE && edge.isBegin && end !== null)) return no('it is no whole JUnit report');
+    if (edge.name === CASE) {
+      if (end !== null) counts[end] += 1;
+      end = edge.isBegin ? 'passed' : null;
+    } else if (end !== null && edge.isBegin) {
+      if (edge.name === 'failure' || edge.name === 'error') end = 'failed';
+      else if (edge.name === 'skipped' && end === 'passed') end = 'skipped';
+    }
   }
   return counts;
 }
+
+const CASE = 'testcase';
+const ROOT = /^testsuites?$/;
+/** Elements within each other. */
+const DEEPEST = 100;
 
 /** How much of a test passed by its counts; `expected`: as many tests there must be. No tests are nothing. */
 export function shareByCounts(

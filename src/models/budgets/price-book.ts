@@ -44,8 +44,12 @@ export class PriceBook {
     const prefixes: [string, NamedPrice][] = [];
     for (const [name, configured] of Object.entries(prices)) {
       const price = named('config', configured);
-      if (name.endsWith('*')) prefixes.push([name.slice(0, -1), price]);
-      else this.#exact.set(fullName(name), price);
+      const prefix = name.slice(0, -1);
+      if (name.endsWith('*')) {
+        prefixes.push([prefix, price]);
+        // A beginning may be that of a name of OpenAI's, or that of a prefix.
+        if (prefix !== '' && !prefix.includes('/')) prefixes.push([fullName(prefix), price]);
+      } else this.#exact.set(fullName(name), price);
     }
     this.#prefixes = prefixes.sort(([a], [b]) => b.length - a.length);
     this.#ceiling = ceiling === null ? null : named('ceiling', ceiling);

@@ -1,7 +1,14 @@
 import type { ModelRequest, Usage } from '@openai/agents';
 import type { UsageParts } from '../../core/budgets/price.js';
 
-const whole = (count: unknown): number => (Number.isSafeInteger(count) && Number(count) > 0 ? Number(count) : 0);
+/** No call uses more. A server that counts further has counted nothing. */
+const MOST_TOKENS = 1_000_000_000;
+
+/** A count of tokens; null: it is none. */
+export const tokenCount = (count: unknown): number | null =>
+  typeof count === 'number' && Number.isInteger(count) && count >= 0 && count <= MOST_TOKENS ? count : null;
+
+const whole = (count: unknown): number => tokenCount(count) ?? 0;
 
 const sumOf = (details: Usage['inputTokensDetails'] | undefined, names: readonly string[]): number =>
   (Array.isArray(details) ? details : []).reduce(
@@ -16,9 +23,9 @@ const REASONING = ['reasoning_tokens'];
 
 /** What a response says that it used; null: it says nothing. */
 export function usagePartsOf(usage: Usage | undefined): UsageParts | null {
-  const inputTokens = whole(usage?.inputTokens);
-  const outputTokens = whole(usage?.outputTokens);
-  if (inputTokens + outputTokens === 0) return null;
+  const inputTokens = tokenCount(usage?.inputTokens);
+  const outputTokens = tokenCount(usage?.outputTokens);
+  if (inputTokens === null || outputTokens === null || inputTokens + outputTokens === 0) return null;
   return {
     inputTokens,
     outputTokens,

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { environmentSpec } from '../../../src/core/containers/environment-spec.js';
-import { guardedVariables, placesOfAgent, withGiven } from '../../../src/core/containers/guarded-variables.js';
+import { guardedVariables, placesOfAgent } from '../../../src/core/containers/guarded-variables.js';
 
 const spec = environmentSpec.parse({
   image: 'tools:1',
@@ -18,7 +18,6 @@ it('leaves an image alone that has nothing to guard', () => {
     PYTHONUNBUFFERED: '1',
   };
   expect(guardedVariables(plain, spec)).toEqual({});
-  expect(withGiven(['serve'], plain)).toEqual(['serve']);
 });
 
 it('empties what programs load code by, and keeps what was given', () => {
@@ -35,11 +34,4 @@ it('finds its own programs in no place of the agent, and in those of the system 
   const { PATH } = guardedVariables({ PATH: '/work/bin:bin::/tmp:/out/bin:/opt/bin:/workshop:/books/bin:/bin' }, spec);
   expect(PATH).toBe('/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/bin:/workshop:/books/bin');
   expect(placesOfAgent(spec)).toEqual(['/work', '/tmp', '/dev/shm', '/out']);
-});
-
-it("gives a main process of the task's own what the image gives it", () => {
-  const given = { PYTHONPATH: '/work/src', LANG: 'C' };
-  expect(withGiven(['python3', '-m', 'server'], given)).toEqual([
-    ...['env', 'PYTHONPATH=/work/src', 'python3', '-m', 'server'],
-  ]);
 });

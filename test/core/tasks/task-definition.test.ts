@@ -130,8 +130,12 @@ it('says where a reward file may be', () => {
   };
   const rewardFiles = ['/app/reward.txt', '/out/reward.json', '/in/reward.txt', '/apps/reward.txt'];
   expect(problemsOf(aTask({ environment, ...tests({ rewardFiles }) }))).toEqual([
-    '/verification/tests/0/rewardFiles/0: is in the workspace /app, where programs of the agent write: name a file below /tmp, such as /tmp/reward.txt',
-    '/verification/tests/0/rewardFiles/1: is in a writable mount /out, where programs of the agent write: name a file below /tmp, such as /tmp/reward.txt',
+    '/verification/tests/0/rewardFiles/0: is in the workspace /app, where programs of the agent may write: name a file below /tmp, such as /tmp/reward.txt',
+    '/verification/tests/0/rewardFiles/1: is in a writable mount /out, where programs of the agent may write: name a file below /tmp, such as /tmp/reward.txt',
+    ...[2, 3].map(
+      (at) =>
+        `/verification/tests/0/rewardFiles/${at}: is not below /tmp, where programs of the agent may write: name a file below /tmp, such as /tmp/reward.txt`,
+    ),
   ]);
   // What was submitted to an earlier build goes on.
   expect(keptDefinition.safeParse(aTask({ environment, ...tests({ rewardFiles }) })).success).toBe(true);

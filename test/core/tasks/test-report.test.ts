@@ -70,8 +70,20 @@ it('of JUnit each test case', () => {
     '<html></html>',
     '<testsuite><testcase name="a"/>',
     '<testsuite><testcase name="a"></testsuite>',
+    '<testsuite><testcase><testcase/></testcase></testsuite>',
+    '<testsuite><testcase/></testsuite><testsuite><testcase/></testsuite>',
+    '<testsuite><testcase/><!-- </testsuite>',
+    '<testsuite><testcase name="a></testsuite>',
   ])
     expect(countsOfJunit(broken), broken).toEqual({ why: 'it is no whole JUnit report' });
+});
+
+it('of JUnit are read in one pass, whatever was written', () => {
+  const parts = ['<testcase>', '<testcase ', '<testcase "', '<![CDATA[', '<!--', '<?', '<a>', '</testcase>', '<'];
+  const begun = performance.now();
+  for (const part of parts)
+    expect(countsOfJunit(`<testsuite>${part.repeat(200_000)}</testsuite>`)).toHaveProperty('why');
+  expect(performance.now() - begun).toBeLessThan(5000);
 });
 
 it('no test, one too many and one that was skipped are not earned', () => {
