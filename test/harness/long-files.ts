@@ -301,6 +301,7 @@ export const LONG_FILES: readonly string[] = [
   'test/tasks/reports.test.ts',
   'test/tasks/runners.test.ts',
   'test/tasks/said-by-run.test.ts',
+  'test/tasks/stand-ins.test.ts',
   'test/tasks/tampering.test.ts',
   'test/tasks/tricks.test.ts',
   'test/tasks/verdicts.test.ts',

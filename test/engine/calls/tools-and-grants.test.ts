@@ -67,7 +67,12 @@ const config = {
     agent('sneaky', [[call('echo', { text: 'sneak' })]], [echo('echo')]),
     agent(
       'wrong',
-      [[call('echo', { txt: 1 }, 'c1'), call('echo', 'not json', 'c2'), call('echo', '[1]', 'c3')]],
+      [
+        [
+          ...[call('echo', { txt: 1 }, 'c1'), call('echo', 'not json', 'c2'), call('echo', '[1]', 'c3')],
+          call('echo', `${'{"text":'.repeat(20_000)}1${'}'.repeat(20_000)}`, 'c4'),
+        ],
+      ],
       [echo('echo')],
     ),
     agent('failing', [[call('echo', { text: 'a' })]], [echo('echo', { fail: true })]),
@@ -173,7 +178,7 @@ describeEachDatabase('tools and grants', (kind) => {
     ran.length = 0;
     const run = await runToRest(t.engine, 'wrong');
     expect(run.status).toBe('completed');
-    expect(run.output).toMatch(/c1=.*text.*c2=.*not valid JSON.*c3=/s);
+    expect(run.output).toMatch(/c1=.*text.*c2=.*not valid JSON.*c3=.*c4=.*not valid JSON/s);
     expect(ran).toEqual([]);
   });
 

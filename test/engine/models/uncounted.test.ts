@@ -5,11 +5,12 @@ import { ADMIN, openTestEngine, restOf, type TestEngine } from '../../harness/en
 import { lastChunk, says } from '../../models/servers/ollama-server.js';
 import { type WireServer, wireServer } from '../../models/servers/wire-server.js';
 
-/** Ollama leaves counts out, for one where a whole prompt came from its cache. */
+/** Ollama leaves counts out, for one where a whole prompt came from its cache. A broken server says any number. */
 const CASES = [
   ['neither side', { prompt_eval_count: undefined, eval_count: undefined }],
   ['no input', { prompt_eval_count: undefined }],
   ['no output', { eval_count: undefined }],
+  ['more than there is', { prompt_eval_count: 9e15, eval_count: 9e15 }],
 ] as const;
 
 describe('an answer of Ollama that does not say what it took', () => {
