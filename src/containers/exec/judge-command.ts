@@ -223,7 +223,7 @@ function outcomeOf(kept: ExecResult, { maxOutputBytes, timeoutSeconds }: Command
   if (kept.exitCode === TAKEN)
     throw new HoldfastError(
       'agent_broke_environment',
-      `What the container runs has put files of its own into ${RECORDS_DIR}, by which tests run the work.`,
+      `What the container runs has put files of its own into ${RECORDS_DIR}, where tests find the program that runs the work.`,
     );
   const stop = kept.stdout.indexOf('\n');
   const [word = '', ...fields] = kept.stdout.subarray(0, Math.max(0, stop)).toString('latin1').split(' ');
