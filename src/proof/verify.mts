@@ -218,11 +218,10 @@ function noteOf(note: string, lines: number, what: string): Note {
 /** A note with two signatures in the name of one key is signed only if both are right. */
 const isSigned = ({ text, signatures }: Note, key: Key): boolean => {
   const own = signatures.filter(({ name, id }) => name === key.name && id === key.id);
+  if (own.length === 0) return false;
   const jwk = { kty: 'OKP', crv: 'Ed25519', x: key.bytes.toString('base64url') };
   const publicKey = createPublicKey({ key: jwk, format: 'jwk' });
-  return (
-    own.length > 0 && own.every(({ bytes }) => bytes.length === 64 && verify(null, Buffer.from(text), publicKey, bytes))
-  );
+  return own.every(({ bytes }) => bytes.length === 64 && verify(null, Buffer.from(text), publicKey, bytes));
 };
 
 interface Handover {
@@ -272,8 +271,8 @@ function trustOf(given: readonly Key[], texts: readonly string[]): readonly Trus
   const all = new Map<string, { key: Key; because: string | null }>(
     given.map((key) => [key.text, { key, because: null }]),
   );
-  const isOnly = ({ from, to }: Handover): boolean =>
-    handovers.every((one) => one.from.text !== from.text || one.to.text === to.text);
+  const successors = successorsIn(handovers);
+  const isOnly = ({ from }: Handover): boolean => successors.get(from.text)?.size === 1;
   const said = (until: bigint | null): string =>
     until === null ? 'without a number of entries' : `at ${until} entries`;
   for (let before = -1; before !== all.size; ) {
@@ -288,10 +287,13 @@ function trustOf(given: readonly Key[], texts: readonly string[]): readonly Trus
   }
   const believed = handovers.filter(({ from, to }) => all.has(from.text) && all.has(to.text));
   const bounds = believed.map(({ from, until }) => ({ text: from.text, until }));
+  const later = successorsIn(believed);
   for (const note of notes) {
     if (!('revoked' in note)) continue;
-    const after = [...all.values()].filter(({ key }) => leads(believed, note.revoked.text, key.text));
-    if (after.some(({ key }) => isSigned(note.note, key))) bounds.push({ text: note.revoked.text, until: note.until });
+    const after = leadsTo(later, note.revoked.text);
+    const signers = [...all.values()].filter(({ key }) => after.has(key.text) && key.name === note.note.lines[0]);
+    if (signers.some(({ key }) => isSigned(note.note, key)))
+      bounds.push({ text: note.revoked.text, until: note.until });
   }
   return [...all.values()].map(({ key, because }) => {
     const own = bounds.flatMap(({ text, until }) => (text === key.text && until !== null ? [until] : []));
@@ -299,14 +301,21 @@ function trustOf(given: readonly Key[], texts: readonly string[]): readonly Trus
   });
 }
 
-/** Whether a key handed over to another, directly or through others. */
-function leads(handovers: readonly Handover[], from: string, to: string): boolean {
+type Successors = ReadonlyMap<string, ReadonlySet<string>>;
+
+/** To which keys each key handed over. */
+function successorsIn(handovers: readonly Handover[]): Successors {
+  const found = new Map<string, Set<string>>();
+  for (const { from, to } of handovers) found.set(from.text, (found.get(from.text) ?? new Set()).add(to.text));
+  return found;
+}
+
+/** The keys to which a key handed over, directly or through others, without itself. */
+function leadsTo(successors: Successors, from: string): ReadonlySet<string> {
   const after = new Set([from]);
-  for (let before = -1; before !== after.size; ) {
-    before = after.size;
-    for (const one of handovers) if (after.has(one.from.text)) after.add(one.to.text);
-  }
-  return from !== to && after.has(to);
+  for (const key of after) for (const next of successors.get(key) ?? []) after.add(next);
+  after.delete(from);
+  return after;
 }
 
 interface Checkpoint {

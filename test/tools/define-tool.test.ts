@@ -66,6 +66,7 @@ describe('a declaration', () => {
     ['a time that no date holds', { approvalExpiresInMs: Number.MAX_SAFE_INTEGER }, '/approvalExpiresInMs'],
     ['an empty reason', { approval: '' }, '/approval'],
     ['a probe that is missing', { onUnknownEffect: 'probe' }, '/probe'],
+    ['an effect that is never unknown', { effect: 'pure', onUnknownEffect: 'rerun' }, '/onUnknownEffect'],
     ['a probe that is never asked', { probe: async () => ({ happened: 'unknown' }) }, '/probe'],
     ['a capability of an unknown action', { capabilities: ['fs:read:/x', 'fs:raed:/x'] }, '/capabilities/1'],
     ['a capability without its address', { capabilities: ['network:http:get'] }, '/capabilities/0'],

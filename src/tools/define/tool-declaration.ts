@@ -70,12 +70,11 @@ const declaration = z
       if (field in tool) wrong(field, `is not for a tool ${isApart ? 'with' : 'without'} isolation`);
   })
   .superRefine((tool, context) => {
-    if (tool.deterministic === true && tool.effect !== 'pure')
-      context.addIssue({
-        code: 'custom',
-        path: ['deterministic'],
-        message: "is only of a tool whose effect is 'pure'",
-      });
+    const only = (field: string, effect: string) =>
+      context.addIssue({ code: 'custom', path: [field], message: `is only of a tool whose effect is '${effect}'` });
+    if (tool.deterministic === true && tool.effect !== 'pure') only('deterministic', 'pure');
+    // The calls of all others run again after a crash.
+    if (tool.onUnknownEffect !== undefined && (tool.effect ?? 'unsafe') !== 'unsafe') only('onUnknownEffect', 'unsafe');
     const probes = tool.onUnknownEffect === 'probe';
     if (probes === (tool.probe !== undefined)) return;
     const message = probes ? "is needed for onUnknownEffect 'probe'" : "is never asked without onUnknownEffect 'probe'";

@@ -117,7 +117,6 @@ export function httpRequestTool(options: HttpRequestOptions = {}): DeclaredTool 
     output,
     capabilities: ({ method, url }) => [`network:http:${method} ${url}`],
     effect: reads ? 'pure' : 'unsafe',
-    onUnknownEffect: 'ask',
     timeoutMs: options.timeoutMs ?? 30_000,
     maxOutputBytes: maxResponseBytes * 6 + 262_144,
     execute: async (input, context) => {
