@@ -74,6 +74,10 @@ export const trialReport = z.object({
 });
 export type TrialReport = z.output<typeof trialReport>;
 
+/** The agent whose runs are proposals, and its tool that makes a version live once people have approved it. */
+export const EVOLUTION_AGENT = 'evolve';
+export const APPLY_TOOL = 'apply_patch';
+
 export const VERSION_STATUSES = ['proposed', 'live', 'replaced', 'rolled_back'] as const;
 
 export const agentVersion = z

@@ -10,6 +10,7 @@ import {
   takeBack,
   type VersionRow,
 } from '../../storage/evolution/agent-versions.js';
+import { isApprovedInLog } from '../../storage/evolution/approved-version.js';
 import type { RegisteredAgent } from '../agents/agent-registry.js';
 import { patchedAgent } from './patched-agent.js';
 
@@ -24,6 +25,9 @@ export class AgentVersions {
   readonly #evolving: ReadonlySet<string>;
   /** By tenant and hash, of the present configuration. Null: its patch does not fit that. */
   readonly #made = new Map<string, RegisteredAgent | null>();
+
+  /** Versions that were found approved. */
+  readonly #approved = new Set<string>();
 
   constructor(knex: Knex, agents: Agents, evolving: ReadonlySet<string>) {
     this.#knex = knex;
@@ -42,7 +46,7 @@ export class AgentVersions {
     if (!this.#evolving.has(base.name)) return base;
     const live = await findVersion(this.#knex, { tenant: run.tenant, agent: base.name, status: 'live' });
     if (live === undefined || live.base_hash !== base.definitionHash || !isInShare(run.id, live.share)) return base;
-    if (await this.#tookBack(live)) return base;
+    if (!(await this.#isApproved(live)) || (await this.#tookBack(live))) return base;
     return this.#versionOf(live, base) ?? base;
   }
 
@@ -58,6 +62,16 @@ export class AgentVersions {
     const row = await findVersion(this.#knex, { tenant, agent, definition_hash });
     const made = row === undefined ? null : this.#versionOf(row, base);
     return made === null ? this.#agents : new Map([...this.#agents, [agent, made]]);
+  }
+
+  /** A row that says more than the log of its proposal was changed by no one who may decide. */
+  async #isApproved(live: VersionRow): Promise<boolean> {
+    const key = JSON.stringify([live.tenant, live.id, live.patch]);
+    if (this.#approved.has(key)) return true;
+    const isApproved = await isApprovedInLog(this.#knex, live);
+    if (this.#approved.size >= KEPT_MOST) this.#approved.clear();
+    if (isApproved) this.#approved.add(key);
+    return isApproved;
   }
 
   async #tookBack(live: VersionRow): Promise<boolean> {

@@ -1,7 +1,14 @@
 import { z } from 'zod';
 import { type EvolutionTerms, termsOf } from '../../core/agents/evolution-terms.js';
 import { HoldfastError } from '../../core/errors/errors.js';
-import { measure, type Proposal, proposal, trialReport } from '../../core/evolution/version.js';
+import {
+  APPLY_TOOL,
+  EVOLUTION_AGENT,
+  measure,
+  type Proposal,
+  proposal,
+  trialReport,
+} from '../../core/evolution/version.js';
 import { waitFor } from '../../core/interruptions/wait.js';
 import { canonical, digestOf, jsonOrNull, toJson } from '../../core/json.js';
 import { findVersion, makeLive } from '../../storage/evolution/agent-versions.js';
@@ -13,8 +20,6 @@ import { defineStateMachine } from '../machines/define-state-machine.js';
 import { beginTrial, type ReplayWaiting, reportOfTrial, type TrialMemo, trialMemo } from './trial.js';
 
 /** The agent that tries a proposed patch and has people decide on it: a state machine, so that its runs are like all others. */
-
-const EVOLUTION_AGENT = 'evolve';
 
 const FIRST_LOOK_MS = 200;
 const LONGEST_LOOK_MS = 30_000;
@@ -41,7 +46,7 @@ function evolutionAgent(terms: EvolutionTerms, workings: Workings): AgentDeclara
     },
     initial: { name: 'open', data: {} },
     tools: [tryTool(terms, workings), applyTool(terms, workings.engine)],
-    grants: ['tool:call:try_patch', 'tool:call:apply_patch'],
+    grants: ['tool:call:try_patch', `tool:call:${APPLY_TOOL}`],
     transition: (state, event) => {
       if (event.type === 'input')
         return {
@@ -62,7 +67,7 @@ function evolutionAgent(terms: EvolutionTerms, workings: Workings): AgentDeclara
       };
       return {
         state: { name: 'deciding', data: {} },
-        calls: [{ tool: 'apply_patch', arguments: asked }],
+        calls: [{ tool: APPLY_TOOL, arguments: asked }],
       };
     },
   });
@@ -112,7 +117,7 @@ const application = z.object({
 
 function applyTool({ approvals }: EvolutionTerms, engine: EngineOf): DeclaredTool {
   return defineTool({
-    name: 'apply_patch',
+    name: APPLY_TOOL,
     description: 'Makes a patched definition the live version of an agent, for a share of its new runs.',
     input: application,
     output: z.object({ version: z.string(), share: z.int() }),

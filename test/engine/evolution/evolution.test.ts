@@ -132,6 +132,25 @@ describeEachDatabase('a patch of an agent', (kind) => {
     expect(JSON.stringify(refused.output)).toContain('that of clerk is');
   });
 
+  it('is given to no run where a row alone says that it was approved', async () => {
+    const proposed = await propose(politely, { share: 100 });
+    await test.between((knex) =>
+      knex('holdfast.agent_versions')
+        .where({ id: proposed.id })
+        .update({ status: 'live', share: 100, applied_at: new Date() }),
+    );
+    expect(await outputs(2)).toEqual(Array(2).fill(['wait', false]));
+    await approve(proposed.id, BOB);
+    await test.between((knex) =>
+      knex('holdfast.agent_versions')
+        .where({ id: proposed.id })
+        .update({ status: 'proposed', share: 0, applied_at: null }),
+    );
+    await approve(proposed.id, CARL);
+    expect(await outputs(2)).toEqual(Array(2).fill(['please wait', true]));
+    await test.engine.rollbackAgent('clerk', { reason: 'Tried.' }, BOB);
+  });
+
   it('goes with the erasure of its run, unless it was applied', async () => {
     const known = async () => (await test.engine.getEvolution('clerk', ADMIN)).versions.map(({ id }) => id);
     const applied = await propose(politely, { share: 1 });
