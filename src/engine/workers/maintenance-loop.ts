@@ -1,6 +1,7 @@
 import { HoldfastError } from '../../core/errors/errors.js';
 import type { StopMode } from '../../core/queue/worker.js';
 import { dropExpiredEvents } from '../../storage/interruptions/emitted-events.js';
+import { restoreTimers } from '../../storage/interruptions/timers.js';
 import { forgetStarts, keySegments } from '../../storage/queue/dispatch-limits.js';
 import { forgetOldNotes } from '../../storage/queue/work-notes.js';
 import { forgetOldWorkers, recordHeartbeat } from '../../storage/queue/workers.js';
@@ -30,6 +31,8 @@ import type { WorkerLease } from './worker-lease.js';
 const BEAT_MS = 1000;
 const SWEEP_EVERY_MS = 5 * BEAT_MS;
 const FORGET_EVERY_MS = 60 * BEAT_MS;
+const RESTORE_EVERY_MS = 10 * BEAT_MS;
+const TIMERS_AT_ONCE = 1000;
 const EVENTS_AT_ONCE = 1000;
 
 interface MaintenanceHandlers {
@@ -94,6 +97,11 @@ export function startMaintenanceLoop(
     every('takeover', detectDeadWorkers(context)),
     every('cancellations', cancels),
     every('deadlines', settleDueDeadlines(context)),
+    every(
+      'timers',
+      () => restoreTimers(stepContext.knex, new Date(stepContext.now()), TIMERS_AT_ONCE),
+      RESTORE_EVERY_MS,
+    ),
     every('stalls', () => reportStalledRuns(context)),
     every('attempts', (isStopping) => retryTasks(context, isStopping)),
     every('anchor', async () => {

@@ -61,6 +61,23 @@ export async function correctTimers(
     if (at !== null) await timers(trx).where({ target: id }).update({ due_at: at });
 }
 
+/**
+ * Gives a timer back to what is overdue and has none that is due: someone has removed or moved it in the database. `status` and time are those
+ * of an index that has what waits alone.
+ */
+export async function restoreTimers(db: Knex, now: Date, limit: number): Promise<void> {
+  await db.raw(
+    `insert into holdfast.timers (id, run_id, tenant, kind, target, due_at)
+     select i.id, i.run_id, i.tenant, case when i.wait is null then 'interruption_expires' else 'wait_due' end, i.id, i.expires_at
+       from holdfast.interruptions i
+      where i.status = 'pending' and coalesce(i.expires_at, '9999-12-31 00:00:00+00'::timestamptz) <= ?
+        and not exists (select from holdfast.timers t where t.target = i.id and t.due_at <= ?)
+      limit ?
+     on conflict (id) do update set target = excluded.target, run_id = excluded.run_id, due_at = excluded.due_at`,
+    [now, now, limit],
+  );
+}
+
 export async function dropTimers(trx: Knex.Transaction, ids: readonly string[]): Promise<void> {
   if (ids.length > 0)
     await timers(trx)

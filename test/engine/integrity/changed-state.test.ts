@@ -2,10 +2,10 @@ import { Agent } from '@openai/agents';
 import type { Knex } from 'knex';
 import { beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineAgent, defineTool, functionModel } from '../../../src/index.js';
+import { defineAgent, defineTool, functionModel, waitFor } from '../../../src/index.js';
 import { describeEachDatabase } from '../../harness/database.js';
 import { ADMIN, BOB, engineFor, restOf, runToRest } from '../../harness/engine.js';
-import { call, outputAfter } from '../../harness/script.js';
+import { call, outputAfter, say, scripted } from '../../harness/script.js';
 import { SLOW } from '../../harness/slow.js';
 
 /** What a run that waits goes on from (its stored state, its counters, its deadlines) is compared with its log, whatever someone has changed by SQL. */
@@ -19,6 +19,10 @@ const pay = defineTool({
     return `paid ${n}`;
   },
 });
+const nap = defineTool({
+  ...{ name: 'nap', description: 'Waits.', input: z.object({}), output: z.json() },
+  execute: () => waitFor({ kind: 'timer', afterMs: 2000 }),
+});
 const model = functionModel('model', ({ input }) => {
   asked.push(JSON.stringify(input));
   return outputAfter([[call('pay', { n: 1 }, 'a')], [call('pay', { n: 2 }, 'b')]], input);
@@ -26,6 +30,10 @@ const model = functionModel('model', ({ input }) => {
 const config = {
   agents: [
     defineAgent({ agent: new Agent({ name: 'payer', model, tools: [pay] }), grants: ['tool:call:*'] }),
+    defineAgent({
+      agent: new Agent({ name: 'sleeper', model: scripted([[call('nap', {})], [say('awake')]]), tools: [nap] }),
+      grants: ['tool:call:*'],
+    }),
     defineAgent({ agent: new Agent({ name: 'short', model, tools: [pay] }), grants: ['tool:call:*'], maxTurns: 1 }),
   ],
 };
@@ -104,4 +112,16 @@ describeEachDatabase('a run that waits, changed by SQL', (kind) => {
     expect(await approve(id)).toMatchObject({ status: 'paused' });
     expect(did).toEqual(['pay 1']);
   });
+
+  it.runIf(SLOW).each(['moved to another year', 'removed'])(
+    'goes on at its time though its timer was %s',
+    async (how) => {
+      const id = await changed('sleeper', (knex, runId) => {
+        const timer = knex('holdfast.timers').where({ run_id: runId });
+        return how === 'removed' ? timer.delete() : timer.update({ due_at: new Date(Date.now() + 31_536_000_000) });
+      });
+      await expect.poll(async () => (await restOf(t.engine, id)).status, { timeout: 40_000 }).toBe('completed');
+      expect(await t.engine.verifyRun(id, ADMIN)).toMatchObject({ ok: true, rows: [] });
+    },
+  );
 });
