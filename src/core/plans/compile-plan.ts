@@ -92,6 +92,8 @@ class PlanReader {
   readonly nodes: CompiledNode[] = [];
   readonly calls: CompiledCall[] = [];
   readonly #tools: PlanTools;
+  /** The agents of nodes, by the tools that run them. */
+  readonly #agents = new Map<string, string>();
 
   constructor(tools: PlanTools) {
     this.#tools = tools;
@@ -178,6 +180,7 @@ class PlanReader {
     this.calls.push(call);
     const { node, at, tool } = call;
     const place = node.type === 'tool' ? `${at}/arguments` : at;
+    if (node.type === 'agent') this.#agent(node.agent, call);
     const before = this.problems.length;
     const pointers = this.#pointers(call.arguments, place);
     const reads = this.#judge(pointers, around);
@@ -191,6 +194,14 @@ class PlanReader {
       if (!parsed.ok) this.wrong(place, parsed.problem);
     }
     return reads;
+  }
+
+  /** One tool runs one agent: two whose tools had one name would be the same. */
+  #agent(agent: string, { tool, at }: CompiledCall): void {
+    const other = this.#agents.get(tool) ?? agent;
+    this.#agents.set(tool, other);
+    if (other !== agent)
+      this.wrong(`${at}/agent`, `${agent} and ${other} have one tool, ${tool}; expected agents with other names`);
   }
 
   #template(template: JsonValue, at: string, around: Surroundings): Reads {

@@ -1,13 +1,15 @@
-import type { JsonObject } from '../json.js';
+import { type JsonObject, sha256 } from '../json.js';
 import type { CallNode, CompiledCall, PlanNode } from './plan.js';
 
-/** The tool that runs an agent for a plan. */
-export const agentToolName = (agent: string): string =>
-  `run_${agent
+/** The tool that runs an agent for a plan. A name without a letter or digit of ASCII is told from others by its digest. */
+export function agentToolName(agent: string): string {
+  const word = agent
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '_')
     .replace(/^_+|_+$/g, '')
-    .slice(0, 60)}`;
+    .slice(0, 60);
+  return `run_${word === '' ? sha256(agent).slice('sha256:'.length, 'sha256:'.length + 12) : word}`;
+}
 
 /** The tool that asks so many people. */
 export const approvalToolName = (approvals: number): string => (approvals === 1 ? 'approve' : `approve_${approvals}`);

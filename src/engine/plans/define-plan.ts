@@ -38,11 +38,16 @@ export function definePlan({ name, plan: document, tools: own = [], ...rest }: P
       throw new HoldfastError('tool_invalid', `The plan ${name} has a tool that defineTool did not make.`);
   const plan = compilePlan(name, document, specsOf(own));
   const tools = [...own, ...toolsOfNodes(plan)];
+  assertNamedApart(name, tools);
+  const instructions = plan.document.description ?? `The plan ${name}.`;
+  return agentOfProgram({ name, instructions, model: new PlanModel(name, plan), tools }, rest);
+}
+
+/** Throws `plan_invalid` where two tools have one name: a node would call the one and be judged by the other. */
+export function assertNamedApart(name: string, tools: readonly DeclaredTool[]): void {
   const double = tools.find((tool, index) => tools.findIndex((other) => other.name === tool.name) < index);
   if (double !== undefined)
     throw invalidPlan(name, [{ pointer: '/tools', detail: `two tools have the name ${double.name}` }]);
-  const instructions = plan.document.description ?? `The plan ${name}.`;
-  return agentOfProgram({ name, instructions, model: new PlanModel(name, plan), tools }, rest);
 }
 
 export const specsOf = (tools: readonly DeclaredTool[]): ReadonlyMap<string, ToolSpec> =>

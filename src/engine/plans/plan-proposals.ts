@@ -19,7 +19,7 @@ import { sleepTool } from '../../tools/waiting/sleep.js';
 import { waitForEventTool } from '../../tools/waiting/wait-for-event.js';
 import type { AgentDeclaration } from '../agents/define.js';
 import { agentOfProgram } from './agent-of-program.js';
-import { type PlanDeclaration, specsOf } from './define-plan.js';
+import { assertNamedApart, type PlanDeclaration, specsOf } from './define-plan.js';
 import { assertCovers, declaredCapabilities } from './plan-grants.js';
 
 /** What plans may be made of that agents propose. */
@@ -71,6 +71,7 @@ export class ProposedPlans {
       ...Array.from({ length: MOST_APPROVALS }, (_, index) => approvalTool(index + 1)),
       ...[askHumanTool(), sleepTool(), waitForEventTool()],
     ];
+    assertNamedApart(name, this.#tools);
   }
 
   /** Everything that a plan may call. */
@@ -145,8 +146,8 @@ export const proposedPlansOf = ({ model }: Agent): ProposedPlans | null =>
   model instanceof PlanModel && model.source instanceof ProposedPlans ? model.source : null;
 
 /**
- * Lets agents propose plans: the tool is for them, and runs of the runner execute what people approved. Throws `tool_invalid`, and
- * `capability_invalid` for its grants.
+ * Lets agents propose plans: the tool is for them, and runs of the runner execute what people approved. Throws `tool_invalid`,
+ * `plan_invalid` where two tools have one name, and `capability_invalid` for its grants.
  */
 export function planProposals(declaration: ProposalsDeclaration): PlanProposals {
   const { name, tools = [], agents: _agents, approvals = 1, approvalExpiresInMs, toolName, ...rest } = declaration;

@@ -67,6 +67,16 @@ describe('compilePlan', () => {
     ).toEqual(['/nodes/a/schema its schema uses pattern, which is not taken']);
   });
 
+  it('tells agents apart by their tools, and refuses two that have the same', () => {
+    const run = (agent: string) => ({ type: 'agent', agent, input: 'go' });
+    expect(problemsOf(() => compile({ nodes: { a: run('Pay Bot'), b: run('pay-bot'), c: run('Pay Bot') } }))).toEqual([
+      '/nodes/b/agent pay-bot and Pay Bot have one tool, run_pay_bot; expected agents with other names',
+    ]);
+    const { calls } = compile({ nodes: { a: run('会計'), b: run('秘書'), c: run('writer') } });
+    expect(new Set(calls.map(({ tool }) => tool)).size).toBe(3);
+    expect(calls[2]?.tool).toBe('run_writer');
+  });
+
   it('names a cycle, also one by references', () => {
     const nodes = { a: node(), b: node(['a', 'd']), c: node([], { $from: '/nodes/b' }), d: node(['c']) };
     expect(problemsOf(() => compile({ nodes }))).toEqual([

@@ -247,3 +247,8 @@ describeEachDatabase('plans that agents propose', (kind) => {
     expect(told.at(-1)).toContain('may not pass on (delegate): tool:call:pay');
   });
 });
+
+it('are not taken where two agents that they may run have one tool', () => {
+  const agents = ['Pay Bot', 'pay-bot'].map((name) => defineAgent({ agent: new Agent({ name }) }));
+  expect(() => planProposals({ name: 'plans', agents })).toThrow('two tools have the name run_pay_bot');
+});
