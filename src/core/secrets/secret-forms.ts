@@ -114,7 +114,7 @@ function quotedForms(text: string): readonly string[] {
     ...["''", "'\\''", `'"'"'`].map((quote) => text.replaceAll("'", () => quote)),
     ...QUOTES.map((escaped) => text.replaceAll(escaped, '\\$&')),
   ];
-  return [...quoted, ...quoted.map(inJson)];
+  return [...quoted, ...byEach(JSON_WRITERS, quoted)];
 }
 
 function hexForms(bytes: Buffer): readonly string[] {

@@ -98,7 +98,8 @@ function* nested(text: string): Generator<string> {
     yield* [one(one(one(text))), ...offsets.map((offset) => at(offset, Buffer.from(one(text))))];
     for (const other of Object.values(JSONS)) yield* [other(one(text)), json(other(one(text)))];
   }
-  for (const quoted of Object.values(QUOTES)) yield* [quoted(text), json(quoted(text))];
+  for (const quoted of Object.values(QUOTES))
+    yield* [quoted(text), ...Object.values(JSONS).map((one) => one(quoted(text)))];
   for (const offset of offsets) yield at(offset, Buffer.from(text, 'utf16le').swap16());
 }
 
