@@ -4,6 +4,7 @@ import type { AgentPatch } from '../../core/evolution/patch.js';
 import { type AgentChange, judgePatch, OPEN_SETTINGS } from '../../core/evolution/reach.js';
 import { canonical, jsonObject, sha256 } from '../../core/json.js';
 import { ProgramModel } from '../../models/program-model.js';
+import { nameOf } from '../../tools/define/define-tool.js';
 import type { RegisteredAgent } from '../agents/agent-registry.js';
 
 /**
@@ -43,7 +44,7 @@ function changedAgent(agent: Agent, change: AgentChange): Agent {
     ...(instructions === undefined ? {} : { instructions }),
     ...(model === undefined ? {} : { model }),
     modelSettings: settings,
-    tools: agent.tools.filter(({ name }) => tools?.includes(name) ?? true),
+    tools: agent.tools.filter((tool) => tools?.includes(tool.type === 'function' ? nameOf(tool) : tool.name) ?? true),
     handoffs: agent.handoffs.filter((one) => handoffs?.includes('agentName' in one ? one.agentName : one.name) ?? true),
   });
 }
