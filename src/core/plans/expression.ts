@@ -133,6 +133,9 @@ function walk(node: ASTNode, pointers: string[]): string | null {
     case 'list':
       return each(node.args);
     case 'map':
+      // The library takes a member of this name for the prototype of the map.
+      if (node.args.some(([key]) => key.op === 'value' && key.args === '__proto__'))
+        return 'makes a member called __proto__, which is not taken';
       return each(node.args.flat());
     case '!_':
     case '-_':
@@ -166,12 +169,19 @@ function wholeNumber(value: bigint): number {
   throw new Error(`it gives ${value}, which JSON carries only rounded; use double() or string()`);
 }
 
+/** Unsigned numbers, optional values and bytes are objects of classes. */
+function isPlain(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
 function fromCel(value: unknown): JsonValue {
   if (value === null || typeof value === 'boolean' || typeof value === 'string') return value;
   if (typeof value === 'number' && Number.isFinite(value)) return value;
   if (typeof value === 'bigint') return wholeNumber(value);
   if (Array.isArray(value)) return value.map(fromCel);
-  if (typeof value === 'object' && !(value instanceof Uint8Array)) {
+  if (value instanceof Map || isPlain(value)) {
     const entries = value instanceof Map ? [...value] : Object.entries(value);
     return Object.fromEntries(entries.map(([name, one]) => [String(name), fromCel(one)]));
   }

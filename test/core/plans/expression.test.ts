@@ -3,6 +3,7 @@ import { evaluateExpression, readExpression } from '../../../src/core/plans/expr
 
 const scope = { input: 'hey', nodes: { a: { x: 5, f: 5.5, list: [1, 2] } }, index: 2, last: null };
 const value = (text: string) => evaluateExpression(text, scope);
+const problemOf = (text: string) => readExpression(text).problem;
 
 describe('expressions of plans', () => {
   it('compute with what nodes gave', () => {
@@ -21,7 +22,6 @@ describe('expressions of plans', () => {
   });
 
   it('refuse what could take long, and what is not there', () => {
-    const problemOf = (text: string) => readExpression(text).problem;
     expect(problemOf('input.matches("(a+)+$")')).toBe('uses matches, which is not taken');
     expect(problemOf('nodes.a.list.all(x, x > 0)')).toBe('uses all, which is not taken');
     expect(problemOf('nodes.a.list.map(x, nodes.a.list.map(y, y))')).toBe('uses map, which is not taken');
@@ -30,6 +30,12 @@ describe('expressions of plans', () => {
     expect(problemOf('1 +')).toMatch(/^Unexpected token: EOF/);
     expect(problemOf(`1${'+1'.repeat(400)}`)).not.toBeNull();
     expect(problemOf('x'.repeat(2001))).toBe('has 2001 characters; at most 2000 are taken');
+  });
+
+  it('refuse what is no JSON, and a member that would be lost', () => {
+    for (const text of ['1u', '[1u]', '{"a": 1u}', 'b"abc"', '1.0 / 0.0'])
+      expect(problemOf(text), text).toBe(`The expression ${text} failed: it gives no JSON value`);
+    expect(problemOf('{"__proto__": 1}')).toBe('makes a member called __proto__, which is not taken');
   });
 
   it('make no value that is larger than the budget', () => {
