@@ -279,6 +279,36 @@ describe('the spec of a tool', () => {
   });
 });
 
+describe('a value that cannot be checked', () => {
+  const thrower = (): never => {
+    throw new Error('the schema is broken');
+  };
+  const deep = (): unknown => {
+    let value: unknown = 1;
+    for (let level = 0; level < 50_000; level++) value = [value];
+    return value;
+  };
+
+  it('is a fault of the call, and no error of the run', () => {
+    const broken = { ...minimal, input: z.looseObject({}).refine(thrower), output: z.any().refine(thrower) };
+    const spec = toolSpecOf(defineTool(broken as never));
+    expect(spec.parse({})).toEqual({
+      ok: false,
+      problem: 'The arguments of greet cannot be checked: the schema is broken',
+    });
+    expect(spec.parseOutput('x')).toEqual({ ok: false, problem: 'It cannot be checked: the schema is broken' });
+  });
+
+  it('such as a part of the content of a server that is nested too deeply', () => {
+    const plain = tool({ name: 'plain', description: 'Gives content.', parameters: z.object({}), execute: () => '' });
+    const content = [{ type: 'text', text: 'x', _meta: deep() }];
+    expect(toolSpecOf(plain).parseOutput(content)).toMatchObject({
+      ok: false,
+      problem: expect.stringContaining('cannot be checked'),
+    });
+  });
+});
+
 describe('a body apart', () => {
   const { execute: _here, ...terms } = minimal;
   const apart = { ...terms, isolation: 'thread', module: new URL('./bodies/apart.mjs', import.meta.url) };

@@ -41,7 +41,8 @@ export const listDigest = (definitions: readonly McpDefinition[]): string => dig
 const LIST_BYTES = 1024 * 1024;
 
 /** Reads what a server listed. Throws `mcp_list_invalid`. */
-export function parseDefinitions(server: string, listed: readonly unknown[]): McpDefinition[] {
+export function parseDefinitions(server: string, listed: unknown): McpDefinition[] {
+  if (!Array.isArray(listed)) throw invalidList(server, 'it is no list');
   const definitions = listed.map((item, index) => {
     const parsed = mcpDefinition.safeParse(jsonOf(server, item));
     if (parsed.success) return parsed.data;

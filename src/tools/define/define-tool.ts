@@ -100,15 +100,17 @@ function specOf<I, O, S>(declaration: Declaration<I, O, S>): ToolSpec {
     approvalExpiresInMs: declaration.approvalExpiresInMs,
     onFailure: declaration.onFailure ?? 'tell',
     onUnknownEffect: declaration.onUnknownEffect ?? 'ask',
-    parse: (args) => {
-      const result = parseArguments(declaration.input, args);
-      if (result.success) return { ok: true, input: result.data };
-      return { ok: false, problem: `The arguments of ${name} are not valid. ${problemOf(result.error)}` };
-    },
-    parseOutput: (value) => {
-      const result = declaration.output.safeParse(value);
-      return result.success ? asJson(result.data) : { ok: false, problem: problemOf(result.error) };
-    },
+    parse: (args) =>
+      unlessThrown(`The arguments of ${name}`, () => {
+        const result = parseArguments(declaration.input, args);
+        if (result.success) return { ok: true, input: result.data };
+        return { ok: false, problem: `The arguments of ${name} are not valid. ${problemOf(result.error)}` };
+      }),
+    parseOutput: (value) =>
+      unlessThrown('It', () => {
+        const result = declaration.output.safeParse(value);
+        return result.success ? asJson(result.data) : { ok: false, problem: problemOf(result.error) };
+      }),
     capabilitiesOf: (input) => {
       const needed = typeof capabilities === 'function' ? capabilities(asInput(input)) : (capabilities ?? own);
       // Nothing runs without a grant, also a call that needs nothing of the world.
@@ -182,7 +184,7 @@ function undeclared(tool: PlainTool, name: string): ToolSpec {
     onFailure: 'tell',
     onUnknownEffect: 'ask',
     parse: (args) => ({ ok: true, input: args }),
-    parseOutput: plainOutput,
+    parseOutput: (value) => unlessThrown('It', () => plainOutput(value)),
     capabilitiesOf: () => [`tool:call:${name}`],
     approvalOf: () => null,
     probe: null,
@@ -191,6 +193,23 @@ function undeclared(tool: PlainTool, name: string): ToolSpec {
     },
     resume: null,
   };
+}
+
+interface Unfit {
+  readonly ok: false;
+  readonly problem: string;
+}
+
+/** A schema may have code of a user, and a value may be nested too deeply to be looked at: that is a fault of the value, and ends no run. */
+function unlessThrown<T>(what: string, check: () => T | Unfit): T | Unfit {
+  try {
+    return check();
+  } catch (error) {
+    return {
+      ok: false,
+      problem: `${what} cannot be checked: ${error instanceof Error ? error.message : String(error)}`,
+    };
+  }
 }
 
 function asJson(
