@@ -105,6 +105,42 @@ const ATTEMPTS: readonly Attempt[] = [
     shares: { up: 1, sum: 0, 3: 0 },
   },
   {
+    what: 'leaves links to what the one that reads them has',
+    commands: [
+      'ln -s /proc/self/cmdline told; ln -s ../proc/self/cmdline above; ln -s / root; ln -s root/proc/self/cmdline through',
+      'mkdir -p deep/er; ln -s ../../../proc/self/fd/3 deep/er/open; ln -s /tmp/tests/check.sh test; ln -s deep/er/open open',
+      'chmod 000 deep/er; ln -s /usr usr; ln -s usr/../proc/self/cmdline beside',
+      'echo 42 >own; ln -s own kept; mkdir proc; echo 42 >proc/x; ln -s proc/x named; ln -s /bin/busybox program; ln -s /dev/null none',
+    ],
+    task: {
+      verification: {
+        files: { 'check.sh': '# 42' },
+        tests: [
+          ...['told', 'above', 'through', 'test', 'beside'].map((name) => ({ name, command: `grep -q 42 ${name}` })),
+          { name: 'open', command: 'cmp /tmp/tests/check.sh open' },
+          ...['kept', 'named'].map((name) => ({ name, command: `grep -q 42 ${name}` })),
+          { name: 'program', command: '[ -x program ] && [ -c none ]' },
+        ],
+      },
+    },
+    shares: { told: 0, above: 0, through: 0, test: 0, beside: 0, open: 0, kept: 1, named: 1, program: 1 },
+  },
+  {
+    what: 'has what builds it, and its program, leave such links',
+    commands: [`printf '%s\\n' 'mkdir -p out; ln -s /proc/self/cmdline out/$1; chmod 007 out' >build.sh`],
+    task: {
+      verification: {
+        compile: 'sh build.sh a',
+        tests: [
+          { name: 'a', command: 'grep -q 42 out/a' },
+          { name: 'tries', command: '/.holdfast/try sh -c "chmod 777 out; sh build.sh b"' },
+          { name: 'b', command: 'grep -q 42 out/b' },
+        ],
+      },
+    },
+    shares: { a: 0, tries: 1, b: 0 },
+  },
+  {
     what: 'has its program change the tests after it',
     commands: [program('echo exit 0 >/tmp/tests/check.sh; mkdir /tmp/tests/x; chmod 000 /tmp/tests/x /tmp/tests')],
     task: checks('3', '4'),

@@ -8,6 +8,7 @@ import {
   LEFT_VALUE,
   SYSTEM_PATH,
 } from '../../core/containers/guarded-variables.js';
+import { UNLINK } from './unlink-script.js';
 
 /**
  * What runs in a container that judges, in the language of a POSIX shell. Three users share the work. The keeper makes the pipes that a
@@ -216,10 +217,11 @@ exit $code
 export const UP = 'up\n';
 
 /**
- * Ends everything that the agent's user has at work, then executes what TRY asks for, beside the main process of the task. Arguments:
+ * Ends everything that the agent's user has at work, removes the links that it has left since, then executes what TRY asks for, beside the main process of the task. Arguments:
  * records, workdir, the main process; without one there is none.
  */
 export const BROKER = `
+${UNLINK}
 kill -9 -1 2>/dev/null
 echo 600 2>/dev/null >/proc/self/oom_score_adj
 for left in /tmp/* /tmp/.[!.]* /tmp/..?* /dev/shm/* /dev/shm/.[!.]* /dev/shm/..?*; do
@@ -227,6 +229,8 @@ for left in /tmp/* /tmp/.[!.]* /tmp/..?* /dev/shm/* /dev/shm/.[!.]* /dev/shm/..?
   [ -O "$left" ] || continue
   rm -rf "$left" 2>/dev/null || { chmod -R u+rwx "$left"; rm -rf "$left"; } 2>/dev/null
 done
+limit=200000
+walk "$2"
 exec 3<>"$1/${CALLS}/ask" || exit 70
 printf '${UP.trimEnd()}\\n'
 exec </dev/null >/dev/null 2>&1

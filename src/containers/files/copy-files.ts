@@ -8,6 +8,7 @@ import { type EngineConnection, EngineRefusal, isRefusal } from '../docker/engin
 import { hasImage, inspect } from '../docker/inspect.js';
 import { textOfLog } from '../docker/log-text.js';
 import { testerGroupOf } from '../exec/judge-users.js';
+import { UNLINK } from '../exec/unlink-script.js';
 import { makeFiltered } from '../lifecycle/filter.js';
 import { removeContainer } from '../lifecycle/remove-container.js';
 import { stopContainer } from '../lifecycle/stop-container.js';
@@ -23,9 +24,11 @@ const DONE = 42;
 
 /**
  * Copies each of what is mounted below /from to the same name below /to, which it makes empty first. Its own root remembers that it has done so: started once more,
- * it touches nothing, since the copy may be in use by then. Argument: the group that may read and write what was copied; empty: no one else.
+ * it touches nothing, since the copy may be in use by then. Arguments: the group that may read and write what was copied; empty: no one
+ * else; then where a workspace that is judged is mounted, too.
  */
 const COPY = `
+${UNLINK}
 [ -e /holdfast.done ] && exit ${DONE}
 mkdir /holdfast.begun || exit 1
 for to in /to/*; do
@@ -35,6 +38,7 @@ for to in /to/*; do
   cp -a "/from/\${to#/to/}/." "$to/" || exit 1
   [ -z "$1" ] || { chgrp -hR "$1" "$to" && chmod -R g+rwX "$to"; } || exit 1
 done
+[ -z "$2" ] || walk "$2" || exit 1
 : >/holdfast.done || exit 1
 exit ${DONE}
 `;
@@ -160,7 +164,7 @@ function uncopied(identity: EnvironmentIdentity, { why, bySource }: Extract<Copy
 const copyOptions = (identity: EnvironmentIdentity, source: EnvironmentName): Docker.ContainerCreateOptions => ({
   Image: identity.spec.image,
   Entrypoint: [],
-  Cmd: ['sh', '-c', COPY, 'sh', identity.purpose === 'verification' ? String(testerGroupOf(identity.spec)) : ''],
+  Cmd: ['sh', '-c', COPY, 'sh', ...judgedOf(identity)],
   User: '0:0',
   WorkingDir: '/',
   Labels: labelsOf(identity),
@@ -171,12 +175,20 @@ const copyOptions = (identity: EnvironmentIdentity, source: EnvironmentName): Do
     CapAdd: ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'FSETID'],
     PidsLimit: 32,
     LogConfig: { Type: 'json-file', Config: { 'max-size': '64k', 'max-file': '1' } },
-    Mounts: partsOf(identity).flatMap((part) => [
-      { ...mount(volumesOf(environmentName(source))[part], `/from/${part}`), ReadOnly: true },
-      mount(volumesOf(environmentName(identity))[part], `/to/${part}`),
-    ]),
+    Mounts: [
+      ...partsOf(identity).flatMap((part) => [
+        { ...mount(volumesOf(environmentName(source))[part], `/from/${part}`), ReadOnly: true },
+        mount(volumesOf(environmentName(identity))[part], `/to/${part}`),
+      ]),
+      ...(isJudged(identity) ? [mount(volumesOf(environmentName(identity)).work, identity.spec.workdir)] : []),
+    ],
   },
 });
+
+const isJudged = ({ purpose }: EnvironmentName): boolean => purpose === 'verification';
+
+const judgedOf = (identity: EnvironmentIdentity): readonly [string, string] =>
+  isJudged(identity) ? [String(testerGroupOf(identity.spec)), identity.spec.workdir] : ['', ''];
 
 /** Under the records of its source an environment knows what its calls have run. */
 const partsOf = ({ purpose }: EnvironmentName): readonly ('work' | 'records')[] =>

@@ -18,13 +18,19 @@ const isJson = (request: Request): boolean => request.is(['application/json']) !
 const hasBody = (request: Request): boolean =>
   request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
 
+/** Of a body that is encoded. */
+export const encodedBody = (): HoldfastError =>
+  new HoldfastError('unsupported_media_type', 'The body has a Content-Encoding; expected none.', {
+    hint: 'Send it as it is, without `Content-Encoding`.',
+  });
+
 const ofReader = (error: unknown, maxBodyBytes: number): unknown => {
   const type = error instanceof Error && 'type' in error ? error.type : undefined;
   if (type === 'entity.too.large') {
     return new HoldfastError('body_too_large', `The body is larger than the ${maxBodyBytes} bytes that are allowed.`);
   }
   if (type === 'encoding.unsupported') {
-    return new HoldfastError('unsupported_media_type', 'The body has a Content-Encoding; expected none.');
+    return encodedBody();
   }
   if (type === 'request.size.invalid' || type === 'request.aborted') {
     return new HoldfastError('malformed_json', 'The body ended before its Content-Length.');

@@ -4,7 +4,7 @@ import { HoldfastError } from '../../core/errors/errors.js';
 import type { BatchLine } from '../../core/tasks/task-batch.js';
 import { withoutSecrets } from '../../models/secrets/known-secrets.js';
 import { breathe } from '../../storage/database/timing.js';
-import { assertShallow, parseJson } from './body.js';
+import { assertShallow, encodedBody, parseJson } from './body.js';
 import { ownTime } from './body-time.js';
 
 /** JSON values, each in a line of its own: https://github.com/ndjson/ndjson-spec. */
@@ -36,10 +36,11 @@ interface LineBounds {
 export function readLines(request: Request, bounds: LineBounds): AsyncIterable<BatchLine> {
   if (request.is(TAKEN) === false) {
     const came = request.headers['content-type'] ?? 'missing';
-    throw new HoldfastError('unsupported_media_type', `The Content-Type is ${came}; expected ${LINES_TYPE}.`);
+    throw new HoldfastError('unsupported_media_type', `The Content-Type is ${came}; expected ${LINES_TYPE}.`, {
+      hint: `Send one JSON object a line, and \`Content-Type: ${LINES_TYPE}\`.`,
+    });
   }
-  if (request.headers['content-encoding'] !== undefined)
-    throw new HoldfastError('unsupported_media_type', 'The body has a Content-Encoding; expected none.');
+  if (request.headers['content-encoding'] !== undefined) throw encodedBody();
   return linesOf(request, bounds);
 }
 
