@@ -17,6 +17,16 @@ describe('rules for the process', () => {
       ...['cd a', 'git push', 'tee x', 'echo "a"', 'ls'],
     ]);
     expect(commandsIn("bash -lc 'pytest -q && git push'")).toEqual(['pytest -q', 'git push']);
+    expect(commandsIn("cd a && /bin/sh -e -c 'ls; git push' || if git pull; then x; fi")).toEqual([
+      ...['cd a', 'git pull', 'x', 'fi', 'ls', 'git push'],
+    ]);
+  });
+
+  it('read nothing of quotes and comments', () => {
+    const line = `echo "a; git push b" 'c\nd' # then; pytest -q\necho e\\; f "g\\"; h" i#j; k`;
+    expect(commandsIn(line)).toEqual([...[`echo "a; git push b" 'c d'`, 'echo e\\; f "g\\"; h" i#j', 'k']]);
+    expect(commandsIn("echo 'a; git push")).toEqual(["echo 'a; git push"]);
+    for (const one of ['"', "'", '#\n', '\\', '(', 'sh -c "', 'a=', ' ']) commandsIn(one.repeat(9_000));
   });
 
   it('are like a command by its words, and by stars', () => {
