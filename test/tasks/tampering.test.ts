@@ -126,6 +126,25 @@ const ATTEMPTS: readonly Attempt[] = [
     shares: { told: 0, above: 0, through: 0, test: 0, beside: 0, open: 0, kept: 1, named: 1, program: 1 },
   },
   {
+    what: 'has its program read what its test expects',
+    commands: [
+      `printf '%s\\n' 'cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ 2>/dev/null | tr "\\000" "\\n" | grep -o "47[0-9][0-9]" | head -n 1' >add.sh`,
+    ],
+    task: {
+      verification: {
+        tests: [
+          { name: 'text', command: '[ "$(/.holdfast/try sh add.sh)" = 4711 ]' },
+          {
+            ...{ name: 'report', runner: 'tap' },
+            command: 'echo 1..1; [ "$(/.holdfast/try sh add.sh)" = 4712 ] && echo ok 1 || echo not ok 1',
+          },
+          { name: 'shell', command: 'sh -c "exit 3"; [ $? = 3 ] && set -- a b && [ $# = 2 ] && [ "$PWD" = /work ]' },
+        ],
+      },
+    },
+    shares: { text: 0, report: 0, shell: 1 },
+  },
+  {
     what: 'has what builds it, and its program, leave such links',
     commands: [`printf '%s\\n' 'mkdir -p out; ln -s /proc/self/cmdline out/$1; chmod 007 out' >build.sh`],
     task: {

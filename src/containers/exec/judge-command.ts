@@ -3,6 +3,7 @@ import type { Command, JudgedOutcome, JudgedPlace } from '../../core/containers/
 import { RECORDS_DIR } from '../../core/containers/environment-spec.js';
 import { placesOfAgent } from '../../core/containers/guarded-variables.js';
 import { HoldfastError } from '../../core/errors/errors.js';
+import { TRY_PATH } from '../../core/tasks/task-verification.js';
 import { EngineRefusal, isRefusal, StreamCut } from '../docker/engine-connection.js';
 import { inRunning } from '../lifecycle/ready-container.js';
 import { type ExecRequest, type ExecResult, makeExec, runAttached, runMade, startUntil } from './exec.js';
@@ -107,22 +108,35 @@ const startBroker = ({ engine, identity, container, signal }: CommandPlace): Pro
   return startUntil(engine, { container: container(), user, argv, timeoutMs: SHORT_MS }, UP, signal);
 };
 
-function testRequest({ identity, container }: CommandPlace, command: Command, files: JudgedPlace): ExecRequest {
-  const { id, cwd, timeoutSeconds, argv } = command;
+/** The text of a shell, in a file: what a test tries may read arguments, and not what the tester alone has. */
+const TEXT = `${HOME}/.command`;
+
+/** A command as it is executed, and its files. The agent's user reads the text of a shell of its own from its arguments. */
+function untold(argv: readonly string[], { files }: JudgedPlace) {
+  const [program, option, text] = argv.slice(-3);
+  const isTold = argv[0] === TRY_PATH || program !== 'sh' || option !== '-c' || text === undefined;
+  if (isTold) return { argv, files };
+  const file = { path: TEXT, bytes: Buffer.from(`${text}\n`), mode: '600' };
+  return { argv: [...argv.slice(0, -1), '. "$0"', TEXT], files: [...files, file] };
+}
+
+function testRequest({ identity, container }: CommandPlace, command: Command, place: JudgedPlace): ExecRequest {
+  const { id, cwd, timeoutSeconds } = command;
+  const { argv, files } = untold(command.argv, place);
   const places = placesOfAgent(identity.spec).join('\n');
   const { user, security } = identity.spec;
   // Without a group of its own it is in those that the image says.
   const writer = security.readOnlyRoot ? '' : user.includes(':') ? user : `${user}:`;
   const lines = [
-    ...files.remove.map((path) => `remove ${path}`),
-    ...files.make.map((path) => `make ${path}`),
-    ...files.files.map(({ bytes, mode, path }) => `file ${bytes.length} ${mode} ${path}`),
-    `go ${files.files.reduce((sum, { bytes }) => sum + bytes.length, 0)}`,
+    ...place.remove.map((path) => `remove ${path}`),
+    ...place.make.map((path) => `make ${path}`),
+    ...files.map(({ bytes, mode, path }) => `file ${bytes.length} ${mode} ${path}`),
+    `go ${files.reduce((sum, { bytes }) => sum + bytes.length, 0)}`,
   ];
   return {
     ...{ container: container(), user: testerOf(identity.spec), maxBytes: 1024 },
     argv: ['sh', '-c', TEST, 'sh', `${RECORDS_DIR}/${id}`, HOME, cwd, String(timeoutSeconds), places, writer, ...argv],
-    input: Buffer.concat([Buffer.from(`${lines.join('\n')}\n`), ...files.files.map(({ bytes }) => bytes)]),
+    input: Buffer.concat([Buffer.from(`${lines.join('\n')}\n`), ...files.map(({ bytes }) => bytes)]),
     timeoutMs: timeoutSeconds * 1000 + OUTER_MS,
   };
 }
