@@ -3,11 +3,10 @@ import type { Command, JudgedOutcome, JudgedPlace } from '../../core/containers/
 import { RECORDS_DIR } from '../../core/containers/environment-spec.js';
 import { placesOfAgent } from '../../core/containers/guarded-variables.js';
 import { HoldfastError } from '../../core/errors/errors.js';
-import { TRY_PATH } from '../../core/tasks/task-verification.js';
 import { EngineRefusal, isRefusal, StreamCut } from '../docker/engine-connection.js';
 import { inRunning } from '../lifecycle/ready-container.js';
 import { type ExecRequest, type ExecResult, makeExec, runAttached, runMade, startUntil } from './exec.js';
-import { BLOCKED, BROKER, KEEP, KEPT, TAKEN, TEST, tryScript, UNFED, UP } from './judge-script.js';
+import { BLOCKED, BROKER, KEEP, KEPT, TAKEN, TEST, TRY_NAME, tryScript, UNFED, UP } from './judge-script.js';
 import { keeperOf, testerOf } from './judge-users.js';
 import { type CommandPlace, outOfSpace, outputOf } from './run-command.js';
 
@@ -109,12 +108,13 @@ const startBroker = ({ engine, identity, container, signal }: CommandPlace): Pro
 };
 
 /** The text of a shell, in a file: what a test tries may read arguments, and not what the tester alone has. */
+const TRY = `${RECORDS_DIR}/${TRY_NAME}`;
 const TEXT = `${HOME}/.command`;
 
 /** A command as it is executed, and its files. The agent's user reads the text of a shell of its own from its arguments. */
 function untold(argv: readonly string[], { files }: JudgedPlace) {
   const [program, option, text] = argv.slice(-3);
-  const isTold = argv[0] === TRY_PATH || program !== 'sh' || option !== '-c' || text === undefined;
+  const isTold = argv[0] === TRY || program !== 'sh' || option !== '-c' || text === undefined;
   if (isTold) return { argv, files };
   const file = { path: TEXT, bytes: Buffer.from(`${text}\n`), mode: '600' };
   return { argv: [...argv.slice(0, -1), '. "$0"', TEXT], files: [...files, file] };
