@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { AgentInputItem } from '@openai/agents';
 import { LOCAL_CALLER } from '../core/caller.js';
 import { HoldfastError, isErrorCode } from '../core/errors/errors.js';
+import { invalidRequest } from '../core/field-errors.js';
 import { type JsonObject, jsonObject } from '../core/json.js';
 import type { ReadRun } from '../core/queue/queue-wait.js';
 import { isOver, type StartRun } from '../core/runs/run.js';
@@ -55,7 +56,10 @@ export class HoldfastRunner {
     input: string | AgentInputItem[] | RunnerState,
     options: RunnerOptions = {},
   ): Promise<RunnerResult<TAgent>> {
+    assertAgent(agent);
     assertOptions(options);
+    // Nothing begins of what was aborted before.
+    options.signal?.throwIfAborted();
     return this.#engine.use(agent, async (engine) => {
       const runId =
         input instanceof RunnerState ? await resume(engine, input) : await start(engine, agent.name, input, options);
@@ -88,6 +92,11 @@ function assertOptions(options: object): void {
   );
 }
 
+function assertAgent(agent: { readonly name?: unknown } | null | undefined): void {
+  if (typeof agent?.name === 'string') return;
+  throw wrong('/agent', 'expected an Agent of the Agents SDK');
+}
+
 async function start(
   engine: Engine,
   agent: string,
@@ -95,16 +104,30 @@ async function start(
   options: RunnerOptions,
 ): Promise<string> {
   const { id = randomUUID(), context, maxTurns, sessionId = `runner:${id}` } = options;
-  const items: StartRun['input'] = typeof input === 'string' ? input : input.map(plain);
   const more = {
-    ...(context === undefined ? {} : { context: plain(context) }),
+    ...(context === undefined ? {} : { context: plain(context, '/context') }),
     ...(maxTurns === undefined ? {} : { maxTurns }),
   };
-  return (await engine.startRun({ agent, input: items, sessionId, ...more }, CALLER, id)).id;
+  return (await engine.startRun({ agent, input: inputOf(input), sessionId, ...more }, CALLER, id)).id;
+}
+
+function inputOf(input: string | AgentInputItem[]): StartRun['input'] {
+  if (typeof input === 'string') return input;
+  if (Array.isArray(input)) return input.map((item, index) => plain(item, `/input/${index}`));
+  throw wrong('/input', 'expected a text, a list of items, or the state of a result');
 }
 
 /** As JSON carries it: items that the SDK makes have members that are undefined. */
-const plain = (value: object): JsonObject => jsonObject.parse(JSON.parse(JSON.stringify(value)));
+function plain(value: object, pointer: string): JsonObject {
+  try {
+    return jsonObject.parse(JSON.parse(JSON.stringify(value)));
+  } catch {
+    throw wrong(pointer, 'expected an object that JSON can carry');
+  }
+}
+
+const wrong = (pointer: string, detail: string): HoldfastError =>
+  invalidRequest([{ pointer, detail }], 'HoldfastRunner.run');
 
 async function resume(engine: Engine, state: RunnerState): Promise<string> {
   for (const [id, decision] of state.decisions()) await engine.decide(id, decision, CALLER);

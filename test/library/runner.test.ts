@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { HoldfastRunner } from '../../src/index.js';
 import { createEngineDatabase, describeEachDatabase, type TestDatabase } from '../harness/database.js';
+import { ADMIN } from '../harness/engine.js';
 import { call, say, scripted } from '../harness/script.js';
 
 describeEachDatabase('HoldfastRunner', (kind) => {
@@ -52,6 +53,27 @@ describeEachDatabase('HoldfastRunner', (kind) => {
     const second = await runner.run(greeter, input, { context: { name: 'Ada' } });
     expect(second.history).toHaveLength(4);
     expect(second.newItems).toEqual([{ type: 'message_output_item', rawItem: second.history[3], content: 'Hello.' }]);
+  });
+
+  test('refuses by name what it cannot run, and begins nothing of what was aborted', async () => {
+    const run = (agent: unknown, input: unknown, options?: unknown) =>
+      runner.run(agent as typeof greeter, input as string, options as object);
+    for (const input of [undefined, null, 5, {}, [null], ['a text']])
+      await expect(run(greeter, input), String(input)).rejects.toMatchObject({
+        code: 'invalid_request',
+        message: expect.stringContaining('/input'),
+      });
+    for (const context of [5, [], { n: 10n }])
+      await expect(run(greeter, 'Hi', { context })).rejects.toMatchObject({
+        code: 'invalid_request',
+        message: expect.stringContaining('/context'),
+      });
+    await expect(run(undefined, 'Hi')).rejects.toMatchObject({ code: 'invalid_request' });
+    const count = () =>
+      runner.withEngine(async (engine) => (await engine.listRuns({ limit: 100 }, ADMIN)).items.length);
+    const before = await count();
+    await expect(run(greeter, 'Hi', { signal: AbortSignal.abort('enough') })).rejects.toBe('enough');
+    expect(await count()).toBe(before);
   });
 
   test('learns another agent between runs, and parses its output', async () => {
