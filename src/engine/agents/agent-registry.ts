@@ -129,6 +129,14 @@ function assertSubAgents(name: string, start: Agent, agents: ReadonlyMap<string,
   }
 }
 
+/** Calls, approvals and stored states know an agent by its name: two of one name would be taken for each other. Throws `agent_invalid`. */
+function assertNamedApart(name: string, start: Agent): void {
+  const names = reachableAgents(start).map((one) => one.name);
+  const double = names.find((one, index) => names.indexOf(one) < index);
+  if (double === undefined) return;
+  throw new HoldfastError('agent_invalid', `Two agents that runs of ${name} can come to have the name ${double}.`);
+}
+
 export interface RegisteredAgent {
   readonly name: string;
   readonly version: string;
@@ -181,7 +189,10 @@ export function registerAgents(config: HoldfastConfig): ReadonlyMap<string, Regi
       throw new HoldfastError('agent_invalid', `Two agents have the name ${registered.name}.`);
     agents.set(registered.name, registered);
   }
-  for (const { name, agent } of agents.values()) assertSubAgents(name, agent, agents);
+  for (const { name, agent } of agents.values()) {
+    assertSubAgents(name, agent, agents);
+    assertNamedApart(name, agent);
+  }
   assertSameSpaces(agents.values(), spaces);
   return agents;
 }

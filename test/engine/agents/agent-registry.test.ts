@@ -47,6 +47,17 @@ describe('a declaration that is wrong is refused, naming the agent and the field
     });
   });
 
+  it('two agents of one name that a run can come to by handoffs', () => {
+    const inner = (instructions: string) => new Agent({ name: 'cashier', model: 'openai/x', instructions });
+    const [one, other] = [inner('Refund.'), inner('Refund nothing.')];
+    const to = (...handoffs: Agent[]) => ({ agent: new Agent({ name: 'clerk', model: 'openai/x', handoffs }) });
+    expect(refusal(to(one, new Agent({ name: 'between', model: 'openai/x', handoffs: [other] })))).toMatchObject({
+      code: 'agent_invalid',
+      message: 'Two agents that runs of clerk can come to have the name cashier.',
+    });
+    expect(() => registerAgents({ agents: [to(one)] })).not.toThrow();
+  });
+
   it('what is no agent', () => {
     expect(refusal({}).code).toBe('agent_invalid');
     expect(refusal({ agent: { name: 'clerk' } }).code).toBe('agent_invalid');
