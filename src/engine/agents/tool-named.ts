@@ -1,4 +1,4 @@
-import type { FunctionTool } from '@openai/agents';
+import type { Agent, FunctionTool } from '@openai/agents';
 import type { ToolSpec } from '../../core/tools/tool.js';
 import { nameOf, toolSpecOf } from '../../tools/define/define-tool.js';
 import { findReachableAgent } from '../../tools/define/reachable-agents.js';
@@ -15,9 +15,10 @@ export function toolNamed(
   const run = context.agents.get(call.runAgent);
   const agent = (run && findReachableAgent(run.agent, call.agent)) ?? context.agents.get(call.agent)?.agent;
   const own = agent !== undefined && agent === run?.agent ? (run.scaffold?.tools ?? []) : [];
-  return [...(agent?.tools ?? []), ...own].find(
-    (tool): tool is FunctionTool => tool.type === 'function' && nameOf(tool) === call.tool,
-  );
+  const isIt = (tool: Agent['tools'][number]): tool is FunctionTool =>
+    tool.type === 'function' && nameOf(tool) === call.tool;
+  // Of two tools of one name the SDK calls the last.
+  return agent?.tools.findLast(isIt) ?? own.findLast(isIt);
 }
 
 /** What that tool declares. */

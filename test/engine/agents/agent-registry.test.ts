@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { HoldfastError } from '../../../src/core/errors/errors.js';
 import { registerAgents } from '../../../src/engine/agents/agent-registry.js';
 import type { AgentDeclaration } from '../../../src/engine/agents/define.js';
+import { toolNamed } from '../../../src/engine/agents/tool-named.js';
 
 const agent = new Agent({ name: 'clerk', model: 'openai/x' });
 
@@ -62,6 +63,16 @@ describe('a declaration that is wrong is refused, naming the agent and the field
     expect(refusal({}).code).toBe('agent_invalid');
     expect(refusal({ agent: { name: 'clerk' } }).code).toBe('agent_invalid');
   });
+});
+
+it('of two tools of one name the one is decided on that the SDK calls', () => {
+  const pay = (description: string) =>
+    tool({ name: 'pay', description, parameters: z.object({}), execute: () => description });
+  const clerk = new Agent({ name: 'clerk', model: 'openai/x', tools: [pay('first'), pay('last')] });
+  const agents = registerAgents({ agents: [{ agent: clerk }] });
+  const call = { runAgent: 'clerk', agent: 'clerk', tool: 'pay' };
+  expect(toolNamed({ agents }, call)?.description).toBe('last');
+  expect(agents.get('clerk')?.toolSpecs.get('pay')?.description).toBe('last');
 });
 
 describe('the hash of a definition', () => {
