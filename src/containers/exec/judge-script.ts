@@ -229,8 +229,7 @@ for left in /tmp/* /tmp/.[!.]* /tmp/..?* /dev/shm/* /dev/shm/.[!.]* /dev/shm/..?
   [ -O "$left" ] || continue
   rm -rf "$left" 2>/dev/null || { chmod -R u+rwx "$left"; rm -rf "$left"; } 2>/dev/null
 done
-limit=200000
-walk "$2"
+unlink "$2" 2>/dev/null
 exec 3<>"$1/${CALLS}/ask" || exit 70
 printf '${UP.trimEnd()}\\n'
 exec </dev/null >/dev/null 2>&1

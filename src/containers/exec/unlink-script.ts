@@ -1,8 +1,5 @@
-/**
- * Removes links of an agent that lead to what differs for the one that reads: the files of the tests, or of its own process, such as
- * /proc/self/cmdline. `$limit`: how many entries are looked at; unset: all.
- */
-export const UNLINK = `
+/** Removes those of its arguments, which are links, that lead to a place that differs for the one that reads. Without single quotes. */
+const REMOVE = `
 leads() {
   case $2 in
   /dev/null | /dev/zero | /dev/full | /dev/random | /dev/urandom) return 1 ;;
@@ -17,21 +14,23 @@ leads() {
   done
   return 1
 }
-seen=0
-walk() {
-  for entry in "$1"/* "$1"/.[!.]* "$1"/..?*; do
-    seen=$((seen + 1))
-    [ -z "\${limit-}" ] || [ $seen -lt "$limit" ] || return 0
-    if [ -L "$entry" ]; then
-      target=$(readlink -- "$entry" && echo .)
-      target=\${target%??}
-      case /$target/ in
-      */proc/* | */dev/* | */tmp/* | */sys/* | */run/* | */.holdfast/*) if leads "$entry" "$target"; then rm -f -- "$entry" || return 1; fi ;;
-      esac
-    elif [ -d "$entry" ]; then
-      [ -x "$entry" ] && [ -r "$entry" ] || chmod u+rwx "$entry" 2>/dev/null
-      walk "$entry" || return 1
-    fi
-  done
+for entry; do
+  target=$(readlink -- "$entry" && echo .)
+  target=\${target%??}
+  case /$target/ in
+  */proc/* | */dev/* | */tmp/* | */sys/* | */run/* | */.holdfast/*) if leads "$entry" "$target"; then rm -f -- "$entry" || exit 1; fi ;;
+  esac
+done
+`;
+
+/**
+ * `unlink` removes the links below a directory that lead to the files of the tests, or to what the one that reads has, such as
+ * /proc/self/cmdline. Directories of its own user are made readable for it.
+ */
+export const UNLINK = `
+unlink() {
+  command -v find >/dev/null || return 0
+  find "$1" -type d ! -perm -500 -exec chmod u+rwx {} \\; 2>/dev/null
+  find "$1" -type l -exec sh -c '${REMOVE}' sh {} +
 }
 `;

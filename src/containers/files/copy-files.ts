@@ -38,7 +38,7 @@ for to in /to/*; do
   cp -a "/from/\${to#/to/}/." "$to/" || exit 1
   [ -z "$1" ] || { chgrp -hR "$1" "$to" && chmod -R g+rwX "$to"; } || exit 1
 done
-[ -z "$2" ] || walk "$2" || exit 1
+[ -z "$2" ] || unlink "$2" || exit 1
 : >/holdfast.done || exit 1
 exit ${DONE}
 `;
