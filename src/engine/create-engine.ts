@@ -59,6 +59,7 @@ import { replayWaiting } from './replay/replay-waiting.js';
 import { cancellations } from './runs/cancel-run.js';
 import { declaredSecrets, knowAll, secretFiles } from './secrets/declared-secrets.js';
 import { DeltaHub } from './streaming/delta-hub.js';
+import { RunNews } from './streaming/run-news.js';
 import { SystemFeed } from './streaming/system-events.js';
 import { HostFolders } from './tasks/host-folders.js';
 import { TaskOrder } from './tasks/task-order.js';
@@ -173,10 +174,12 @@ async function launch(
   let stepsKeepOutcomes = false;
   const { id, epoch } = worker;
   const self = `${id} ${epoch}`;
-  const changes = new Changes();
+  const notifyAll = (payloads: readonly string[]) => notify(database.knex, DELTA_CHANNEL, payloads);
+  const send = database.kind === 'pglite' ? null : notifyAll;
+  const changes = new Changes((runId, what) => news.changed(runId, what));
+  const news = new RunNews({ newId: randomUUID, send, onChange: (runId, what) => changes.hear(runId, what) });
   const running = new RunningSegments();
-  const send = (payloads: readonly string[]) => notify(database.knex, DELTA_CHANNEL, payloads);
-  const deltas = new DeltaHub({ newId: randomUUID, send: database.kind === 'pglite' ? null : send });
+  const deltas = new DeltaHub({ newId: randomUUID, send });
   const limited = limitedIn(limits, agents.values());
   const waker = new DispatchWaker(() => wakeDispatcher(SEGMENT_QUEUE));
   const lease = new WorkerLease(() => isOwner(database.knex, id, epoch));
@@ -217,7 +220,7 @@ async function launch(
   let stopping: Promise<void> | undefined;
   const context: EngineContext = {
     versions: new AgentVersions(database.knex, agents, new Set(config.evolution?.agents)),
-    ...{ stepContext, database, agents, models: provider, changes, deltas, running, anchor, exports },
+    ...{ stepContext, database, agents, models: provider, changes, news, deltas, running, anchor, exports },
     ...{ role, crashLimit, stillAfterMs, log, build: BUILD, retention, order, retries, stalls, alerts },
     ...{ hostFolders, ceilings: defaults.ceilings, memorySpaces: config.memorySpaces ?? [] },
     ...{ metrics, measuring: new Measuring({ stepContext, running, role, metrics, build: BUILD }, capacity) },
@@ -276,9 +279,15 @@ async function launch(
   });
   begun.endsWith(unlisten);
   // One process owns PGlite: there are no others to hear from.
-  if (database.kind !== 'pglite') await database.listen(DELTA_CHANNEL, (payload) => deltas.receive(payload));
-  deltas.greet();
-  begun.endsWith(() => deltas.close());
+  if (database.kind !== 'pglite')
+    await database.listen(DELTA_CHANNEL, (payload) => {
+      deltas.receive(payload);
+      news.receive(payload);
+    });
+  for (const greeting of [deltas, news]) {
+    greeting.greet();
+    begun.endsWith(() => greeting.close());
+  }
 
   const stop = (options: { readonly graceMs?: number } = {}): Promise<void> => {
     stopping ??= (async () => {
@@ -289,6 +298,7 @@ async function launch(
       await within(MARKED_WITHIN_MS, marked);
       await unlisten();
       deltas.close();
+      news.close();
       await shutDbosDown(database, options.graceMs);
       await endBodies();
       await stopMaintenance();

@@ -25,6 +25,7 @@ import type { Summaries } from './ops/summaries.js';
 import type { WriteWatch } from './ops/write-watch.js';
 import type { CancelRun } from './runs/cancel-run.js';
 import type { DeltaHub } from './streaming/delta-hub.js';
+import type { RunNews } from './streaming/run-news.js';
 import type { SystemFeed } from './streaming/system-events.js';
 import type { HostFolders } from './tasks/host-folders.js';
 import type { TaskOrder } from './tasks/task-order.js';
@@ -41,6 +42,7 @@ export interface EngineContext {
   readonly versions: AgentVersions;
   readonly models: ModelProvider;
   readonly changes: Changes;
+  readonly news: RunNews;
   readonly deltas: DeltaHub;
   readonly running: RunningSegments;
   readonly anchor: Anchor;

@@ -1,5 +1,5 @@
 import { executedCalls } from './agent.js';
-import type { Job, Side } from './side.js';
+import type { Job, Side, Together } from './side.js';
 
 /** One process of a measurement: does one job on one side, and prints what it measured as a line of JSON. */
 
@@ -63,6 +63,22 @@ async function work(side: Side): Promise<unknown> {
       for (let n = 0; n < wanted.count; n++) ms.push(await side.decide(await side.pause()));
       // The first ones warm up.
       return ms.slice(Math.ceil(wanted.count / 10));
+    }
+    case 'together': {
+      await manyAtOnce(wanted.runs / 10, WARM_UP_AT_ONCE * 4, () => side.run(1));
+      const before = await memoryBytes();
+      let peak = before;
+      const watch = setInterval(() => {
+        peak = Math.max(peak, process.memoryUsage().rss);
+      }, LOOK_MS);
+      const begin = performance.now();
+      const each: number[] = [];
+      await manyAtOnce(wanted.runs, wanted.runs, async () => {
+        await side.run(wanted.turns);
+        each.push(performance.now() - begin);
+      });
+      clearInterval(watch);
+      return { each, bytes: peak - before } satisfies Together;
     }
     case 'die': {
       const half = (wanted.runs * wanted.turns) / 2;

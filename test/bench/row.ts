@@ -3,8 +3,19 @@ export interface Values {
   readonly [figure: string]: { readonly value: number; readonly unit: Unit };
 }
 
-/** Of runs, tasks and events per second more is better; of the others, less. */
-export type Unit = 'runs/s' | 'tasks/s' | 'events/s' | 'µs' | 'ms' | 's' | 'KB' | 'MB' | 'transactions/s';
+/** Of runs, steps, tasks and events per second more is better; of the others, less. */
+export type Unit =
+  | 'runs/s'
+  | 'steps/s'
+  | 'tasks/s'
+  | 'events/s'
+  | 'rows'
+  | 'µs'
+  | 'ms'
+  | 's'
+  | 'KB'
+  | 'MB'
+  | 'transactions/s';
 
 export interface Row {
   readonly name: string;

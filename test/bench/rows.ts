@@ -7,6 +7,7 @@ import { EXPORT } from './rows/export.js';
 import { LARGE_ROWS } from './rows/large.js';
 import { DECISION, LENGTH, START } from './rows/latency.js';
 import { LIST } from './rows/list.js';
+import { MANY_ROWS } from './rows/many-runs.js';
 import { NUMBERS_ROWS } from './rows/numbers.js';
 import { PAUSED_ROWS } from './rows/paused.js';
 import { RECALL } from './rows/recall.js';
@@ -14,7 +15,7 @@ import { RECOVERY_ROWS } from './rows/recovery.js';
 import { REPLAY } from './rows/replay.js';
 import { ROUTING } from './rows/routing.js';
 import { SCHEDULE } from './rows/schedule.js';
-import { SIZE } from './rows/size.js';
+import { GROWTH, SIZE } from './rows/size.js';
 import { STILL } from './rows/still.js';
 import { STREAM_ROWS } from './rows/stream.js';
 import { SUBSCRIBERS } from './rows/subscribers.js';
@@ -35,9 +36,11 @@ export const ROWS: readonly Row[] = [
   ROUTING,
   REPLAY,
   WORKERS,
+  ...MANY_ROWS,
   TASKS_ROW,
   SCHEDULE,
   SIZE,
+  GROWTH,
   LENGTH,
   START,
   VERIFY,

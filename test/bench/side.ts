@@ -45,6 +45,8 @@ export type Work =
   /** Runs one run of each length; says how long each took, in milliseconds. */
   | { readonly type: 'lengths'; readonly turns: readonly number[] }
   | { readonly type: 'decisions'; readonly count: number }
+  /** Runs all of them at once; says how long each took, and what memory they took. */
+  | { readonly type: 'together'; readonly runs: number; readonly turns: number }
   /** Starts runs and kills itself when half of their calls were made. */
   | { readonly type: 'die'; readonly runs: number; readonly turns: number }
   /** Says when so many runs have come to their end, those of processes before included, and goes on until it is killed. */
@@ -53,3 +55,11 @@ export type Work =
   | { readonly type: 'paused'; readonly warmUp: number; readonly count: number; readonly settleMs: number }
   /** Starts runs for others too, and goes on until it is killed. */
   | { readonly type: 'serve'; readonly runs: number; readonly turns: number };
+
+/** What runs took that were all at work at once. */
+export interface Together {
+  /** Milliseconds from the start of all to the end of each. */
+  readonly each: readonly number[];
+  /** Added memory of the process, at most. */
+  readonly bytes: number;
+}

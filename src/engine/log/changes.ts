@@ -54,12 +54,26 @@ export class Watch {
   }
 }
 
-/** Tells those who wait in this process that a run changed. What other processes do is found by looking again. */
+/**
+ * Tells those who wait in this process that a run changed, and other processes of what this one did. News of theirs may be lost: who waits
+ * also looks again.
+ */
 export class Changes {
   readonly #watches = new Map<string, Set<Watch>>();
+  readonly #tellOthers: (runId: string, what: 'run' | 'log') => void;
 
-  /** `log`: nothing but its log. */
+  constructor(tellOthers: (runId: string, what: 'run' | 'log') => void = () => undefined) {
+    this.#tellOthers = tellOthers;
+  }
+
+  /** This process has changed a run. `log`: nothing but its log. */
   announce(runId: string, what: 'run' | 'log' = 'run'): void {
+    this.hear(runId, what);
+    this.#tellOthers(runId, what);
+  }
+
+  /** Another process has. */
+  hear(runId: string, what: 'run' | 'log'): void {
     for (const watch of this.#watches.get(runId) ?? []) if (what === 'run' || watch.of === 'log') watch.notify();
   }
 

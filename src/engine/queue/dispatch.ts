@@ -19,12 +19,12 @@ export interface DispatchOptions {
   readonly worker: string;
   /** By what the others hear that this process has woken them. */
   readonly self: string;
-  readonly waker: DispatchWaker;
+  readonly waker: Pick<DispatchWaker, 'wake' | 'taken'>;
   /** How many may be at work in this process: what the database says of the queue is perhaps another one's. */
   readonly capacity: () => number;
   /** Which runs that need a container are left to others, at the moment of a look. */
-  readonly containers: EngineWatch;
-  readonly metrics: Metrics;
+  readonly containers: Pick<EngineWatch, 'wanted'>;
+  readonly metrics: Pick<Metrics, 'dispatched'>;
 }
 
 /** What this worker takes out of the queue, when, and whom it tells of room that has become free. */

@@ -45,7 +45,7 @@ const RUNS_AT_ONCE = 50;
 const ROWS_AT_ONCE = 500;
 const COUNTED = 10_000;
 const ACTOR = 'retention';
-const WORKFLOWS = [SEGMENT_WORKFLOW, EXPORT_WORKFLOW];
+export const WORKFLOWS = [SEGMENT_WORKFLOW, EXPORT_WORKFLOW];
 
 /**
  * Does what the configuration says of what is old, whenever it is due, one worker at a time and in small transactions: each is

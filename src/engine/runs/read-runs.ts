@@ -55,6 +55,10 @@ const lookAgainMs = (context: EngineContext, runId: string): number =>
   context.database.kind === 'pglite' || context.running.has(runId) ? 5000 : 250;
 const BATCH = 500;
 
+/** Has other processes tell what they do with a run, unless it is at work in this one; null: it is. */
+const followed = ({ running, news }: EngineContext, runId: string): (() => void) | null =>
+  running.has(runId) ? null : news.follow(runId);
+
 const unknown = (id: string): HoldfastError =>
   new HoldfastError('run_unknown', `There is no run ${JSON.stringify(id)}.`);
 
@@ -84,6 +88,7 @@ export async function getRun(
 ): Promise<RunView> {
   const until = performance.now() + (options.waitMs ?? 0);
   const watch = context.changes.watch(id, 'run');
+  let unfollow: (() => void) | null = null;
   try {
     for (;;) {
       const status = await statusOf(context, id, caller);
@@ -94,9 +99,11 @@ export async function getRun(
         // It may have gone on since.
         if (isLast || isSettled(view.status)) return view;
       }
+      unfollow ??= followed(context, id);
       await watch.changed(Math.min(left, lookAgainMs(context, id)), options.signal);
     }
   } finally {
+    unfollow?.();
     watch.close();
   }
 }
@@ -158,6 +165,7 @@ async function* follow(
   const { signal } = options;
   const watch = context.changes.watch(id, 'log');
   let deltas: ReturnType<EngineContext['deltas']['open']> | null = null;
+  let unfollow: (() => void) | null = null;
   try {
     for (;;) {
       // The status is read first: what a run that is over has said is all in its log.
@@ -178,9 +186,11 @@ async function* follow(
       if (signal.aborted) return;
       if (events.more) continue;
       if (isOver(status)) return;
+      unfollow ??= followed(context, id);
       yield* untilChanged(watch, deltas?.feed ?? null, lookAgainMs(context, id), signal);
     }
   } finally {
+    unfollow?.();
     deltas?.close();
     watch.close();
   }

@@ -128,8 +128,8 @@ export const deltaPayloads = (from: string, items: readonly DeltaMessage[]): str
 export const watchPayloads = (from: string, runIds: readonly string[], fresh: boolean): string[] =>
   packed({ what: 'watched', from, fresh }, runIds);
 
-/** As few payloads as hold the items, in order. */
-function packed(head: object, items: readonly unknown[]): string[] {
+/** As few payloads of a notification as hold the items, in order. */
+export function packed(head: object, items: readonly unknown[]): string[] {
   const start = `${JSON.stringify(head).slice(0, -1)},"items":[`;
   const payloads: string[] = [];
   let body = '';

@@ -1,10 +1,8 @@
 import { newPlace } from '../place.js';
 import { measured, startJob } from '../process.js';
 import type { Row } from '../row.js';
+import { atShare } from '../shares.js';
 import type { ComparedSide } from '../side.js';
-
-const percentile = (sorted: readonly number[], share: number): number =>
-  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 
 const ms = (value: number) => ({ value, unit: 'ms' as const });
 
@@ -18,7 +16,7 @@ export const DECISION: Row = {
     const work = { type: 'decisions' as const, count: scale === 'quick' ? 30 : 200 };
     const taken = await measured<number[]>({ side: side as ComparedSide, place: await newPlace('postgres'), work });
     const sorted = taken.sort((a, b) => a - b);
-    return { p50: ms(percentile(sorted, 0.5)), p95: ms(percentile(sorted, 0.95)) };
+    return { p50: ms(atShare(sorted, 0.5)), p95: ms(atShare(sorted, 0.95)) };
   },
 };
 

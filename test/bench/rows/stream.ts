@@ -3,6 +3,7 @@ import { chunkServer } from '../chunk-server.js';
 import { newPlace, type Place } from '../place.js';
 import { type Started, startProcess } from '../process.js';
 import type { Row } from '../row.js';
+import { atShare } from '../shares.js';
 import { followRun } from '../stream-client.js';
 
 const CHILD = join(import.meta.dirname, '..', 'stream-child.js');
@@ -32,9 +33,6 @@ const LONG: Row = {
   },
 };
 
-const percentile = (sorted: readonly number[], share: number): number =>
-  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
-
 /** From the moment at which the provider writes a chunk to that at which the client has it. */
 const LATENCY: Row = {
   name: 'stream-latency',
@@ -61,8 +59,8 @@ const LATENCY: Row = {
       });
       const sorted = taken.toSorted((a, b) => a - b);
       return {
-        p50: { value: percentile(sorted, 0.5), unit: 'ms' },
-        p95: { value: percentile(sorted, 0.95), unit: 'ms' },
+        p50: { value: atShare(sorted, 0.5), unit: 'ms' },
+        p95: { value: atShare(sorted, 0.95), unit: 'ms' },
       };
     } finally {
       for (const child of children) await child.kill();

@@ -5,15 +5,13 @@ import { chunkServer } from '../chunk-server.js';
 import { newPlace } from '../place.js';
 import { startProcess } from '../process.js';
 import type { Row } from '../row.js';
+import { atShare } from '../shares.js';
 import { followRun, SUBSCRIBER_TOKENS } from '../stream-client.js';
 
 const CHILD = join(import.meta.dirname, '..', 'stream-child.js');
 const RUN_EVERY_MS = 200;
 /** Events that come later than this are missed, and the row fails. */
 const LATE_MS = 30_000;
-
-const percentile = (sorted: readonly number[], share: number): number =>
-  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 
 /** Follows the events of the system; hears of each how long after it was written it came. */
 async function subscribe(url: string, token: string, onLag: (ms: number) => void): Promise<() => void> {
@@ -67,8 +65,8 @@ export const SUBSCRIBERS: Row = {
       if (lags.length !== wanted) throw new Error(`${lags.length} events came, expected ${wanted}`);
       const sorted = lags.toSorted((a, b) => a - b);
       return {
-        p50: { value: percentile(sorted, 0.5), unit: 'ms' },
-        p99: { value: percentile(sorted, 0.99), unit: 'ms' },
+        p50: { value: atShare(sorted, 0.5), unit: 'ms' },
+        p99: { value: atShare(sorted, 0.99), unit: 'ms' },
       };
     } finally {
       for (const end of ends) end();
