@@ -6,6 +6,7 @@ import type { StepContext } from '../../steps/context.js';
 import type { AlertRule } from '../core/agents/alert-rules.js';
 import { checkedPlace } from '../core/containers/engine-address.js';
 import { HoldfastError } from '../core/errors/errors.js';
+import { isWoken } from '../core/queue/wake.js';
 import { stallsConfig } from '../core/queue/worker.js';
 import { retentionOf } from '../core/retention/retention.js';
 import { schedulingConfig } from '../core/tasks/scheduling.js';
@@ -274,8 +275,8 @@ async function launch(
     await saveAgent(database.knex, { tenant: 'default', name, version, definitionHash, definition });
   }
   // What this process puts into the queue it knows; to hear of it would only make it look twice.
-  const unlisten = await database.listen(WAKE_CHANNEL, (from) => {
-    if (from !== self) stepContext.queue.wake();
+  const unlisten = await database.listen(WAKE_CHANNEL, (text) => {
+    if (isWoken(text, self, news.others, Math.random())) stepContext.queue.wake();
   });
   begun.endsWith(unlisten);
   // One process owns PGlite: there are no others to hear from.

@@ -1,5 +1,7 @@
 /** Numbers by chance that are the same for the same seed. */
 export interface Chances {
+  /** From 0 to below 1. */
+  readonly share: () => number;
   /** A whole number from 0 to below `most`. */
   readonly below: (most: number) => number;
   /** A number with this mean, as times between independent events have it. */
@@ -15,5 +17,5 @@ export function chances(seed: number): Chances {
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
-  return { below: (most) => Math.floor(share() * most), around: (mean) => -mean * Math.log(1 - share()) };
+  return { share, below: (most) => Math.floor(share() * most), around: (mean) => -mean * Math.log(1 - share()) };
 }

@@ -1,4 +1,5 @@
 import { queueKey, queuePriority } from '../../src/core/queue/dispatch.js';
+import { isWoken, wakeText } from '../../src/core/queue/wake.js';
 import { APPLICATION, RECORDING_VERSION } from '../../src/engine/dbos/recording-version.js';
 import { Dispatch } from '../../src/engine/queue/dispatch.js';
 import { SEGMENT_QUEUE } from '../../src/engine/queue/segment-queue.js';
@@ -27,8 +28,8 @@ export interface Simulation {
 
 /** A worker hears of a wake after so long, and polls when a run of it has ended. */
 const HEARS_MS = [1, 5] as const;
-/** What is queued in one second is put in together. */
-const TOGETHER_MS = 1_000;
+/** What arrives within so long is put in together. */
+const TOGETHER_MS = 100;
 /** After so long the runs of a dead worker are in the queue again. */
 const TAKEOVER_MS = 10_000;
 /** So long after half of the arrivals, some workers die. */
@@ -119,7 +120,11 @@ class Simulated {
         .update({ status: 'ENQUEUED', executor_id: null, owner_xid: null, priority: queuePriority('resumed', 1) });
     this.#queued += runs.length;
     this.#polls.wakes++;
-    for (const worker of this.#workers) this.#wake(worker, HEARS_MS[0] + this.#chances.below(HEARS_MS[1]));
+    const [text, others] = [wakeText('api', runs.length), this.#workers.length];
+    for (const worker of this.#workers)
+      if (isWoken(text, worker.name, others, this.#chances.share()))
+        this.#wake(worker, HEARS_MS[0] + this.#chances.below(HEARS_MS[1]));
+      else this.#look(worker, this.#chances.below(LOOK_MS));
   }
 
   /** A worker without room polls when it has some. */
@@ -142,8 +147,15 @@ class Simulated {
     this.#queued -= taken.length;
     if (taken.length === 0) this.#polls.empty++;
     for (const id of taken) this.#begin(worker, id);
-    // Looks into an empty queue take real time, and find nothing.
-    if (this.#queued > 0) this.#wake(worker, LOOK_MS);
+    this.#look(worker, LOOK_MS);
+  }
+
+  /** A look by itself. One into an empty queue would take real time and find nothing. */
+  #look(worker: Worker, inMs: number): void {
+    if (this.#queued === 0) return;
+    this.#timeline.at(this.#timeline.now + inMs, async () => {
+      if (this.#queued > 0) this.#wake(worker, 0);
+    });
   }
 
   #begin(worker: Worker, id: string): void {

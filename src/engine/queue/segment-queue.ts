@@ -2,6 +2,7 @@ import type { DBOSClient } from '@dbos-inc/dbos-sdk';
 import type { Knex } from 'knex';
 import type { SegmentQueue } from '../../../steps/context.js';
 import { queueKey, queuePriority } from '../../core/queue/dispatch.js';
+import { wakeText } from '../../core/queue/wake.js';
 import { SEGMENT_WORKFLOW } from '../../core/runs/run.js';
 import { rawConnection } from '../../storage/database/transactions.js';
 import {
@@ -101,7 +102,10 @@ export function segmentQueue(
       ...{ runId: run.id, segment, workflowId: workflowIdOf(run.id, segment), key: keyOf(keys, run.id) },
       priority: queuePriority(band, run.priority),
     }));
-    await Promise.all([putIn(trx, keyed), trx.raw('select pg_notify(?, ?)', [WAKE_CHANNEL, self])]);
+    await Promise.all([
+      putIn(trx, keyed),
+      trx.raw('select pg_notify(?, ?)', [WAKE_CHANNEL, wakeText(self, keyed.length)]),
+    ]);
   };
   /** The first as DBOS puts it in, the others as copies of it: two statements more, however many there are. */
   const putIn = async (trx: Knex.Transaction, [first, ...others]: readonly KeyedSegment[]): Promise<void> => {

@@ -42,7 +42,8 @@ export class RunNews {
   readonly #recent = new Map<string, number>();
   readonly #toTell = { run: new Set<string>(), log: new Set<string>() };
   readonly #saying: NodeJS.Timeout | undefined;
-  #othersUntil = Number.NEGATIVE_INFINITY;
+  /** The other processes, and until when each is believed to be there. */
+  readonly #others = new Map<string, number>();
   #telling = false;
   #closed = false;
 
@@ -52,14 +53,20 @@ export class RunNews {
     if (options.send === null) return;
     this.#saying = setInterval(() => {
       const now = performance.now();
-      for (const [runId, until] of this.#followed) if (until <= now) this.#followed.delete(runId);
+      for (const known of [this.#followed, this.#others])
+        for (const [name, until] of known) if (until <= now) known.delete(name);
       this.#sayFollowing();
     }, FOLLOWING_EVERY_MS).unref();
   }
 
+  /** How many other processes were heard lately. */
+  get others(): number {
+    return this.#others.size;
+  }
+
   /** Has other processes tell of the run from now on. To be closed after. */
   follow(runId: string): () => void {
-    if (this.#othersUntil <= performance.now()) return () => undefined;
+    if (this.others === 0) return () => undefined;
     const count = this.#following.get(runId) ?? 0;
     this.#following.set(runId, count + 1);
     if (count === 0) this.#send(payloadsOf({ what: 'follows', from: this.#me, fresh: true }, [runId]));
@@ -81,7 +88,7 @@ export class RunNews {
   receive(text: string): void {
     const news = read(text);
     if (news === null || news.from === this.#me) return;
-    this.#othersUntil = performance.now() + FOLLOWED_FOR_MS;
+    this.#others.set(news.from, performance.now() + FOLLOWED_FOR_MS);
     if (news.what === 'asking') this.#sayFollowing();
     else if (news.what === 'follows') for (const runId of news.items) this.#follow(runId, news.fresh);
     else for (const runId of news.items) this.#options.onChange(runId, news.what);
