@@ -78,15 +78,21 @@ function readable(requested: unknown): string {
   return typeof requested === 'string' ? requested.slice(0, KEPT_CHARACTERS).toWellFormed() : `(${typeof requested})`;
 }
 
-/** What a call of a tool needs, checked against the grants of its run. A tool that cannot say it is denied. */
+/** Each is checked, logged and shown to who approves the call. */
+const NEEDED_MAX = 1_000;
+
+/** What a call of a tool needs, checked against the grants of its run. A tool that cannot say it is denied, or that needs too much. */
 export function checksOf(grants: GrantSet, spec: ToolSpec, input: unknown, labels: Labels = []): CapabilityCheck[] {
   try {
-    return spec
-      .capabilitiesOf(input)
-      .map((capability) => checkCapability(grants, capability, spec.effect === 'unsafe' ? labels : []));
+    const needed = spec.capabilitiesOf(input);
+    if (needed.length > NEEDED_MAX)
+      return [
+        denied(`tool:call:${spec.name}`, `the call needs ${needed.length} capabilities, more than ${NEEDED_MAX}`),
+      ];
+    return needed.map((capability) => checkCapability(grants, capability, spec.effect === 'unsafe' ? labels : []));
   } catch (error) {
     const reason = `the tool could not say what it needs: ${error instanceof Error ? error.message : String(error)}`;
-    return [{ capability: `tool:call:${spec.name}`, effect: 'deny', rule: null, reason }];
+    return [denied(`tool:call:${spec.name}`, reason)];
   }
 }
 
