@@ -176,7 +176,8 @@ describe('delegation against a brute-force model', () => {
       }),
       { numRuns: 300 },
     );
-    expect(allowed).toBeGreaterThan(30);
+    // Without some that pass, the comparison would say little. How many there are is chance.
+    expect(allowed).toBeGreaterThan(5);
   });
 
   it('no chain of children widens: each holds at most what every run above it could pass on', () => {
