@@ -101,7 +101,7 @@ describeEachDatabaseSlowly('strays', (kind) => {
     expect(found.map(({ status, detail }) => [status, detail])).toEqual([
       ['warn', expect.stringMatching(`^runs whose segment cannot go on: ${broken} \\(segment 0 is ERROR, since 20`)],
       ['fail', expect.stringMatching(`^1 recorded under version 2, .* up to 1, since 20.*: ${foreign}$`)],
-      ['warn', expect.stringMatching(`^1 at work under worker all, of which nothing is heard since 20.*: ${left}$`)],
+      ['warn', expect.stringMatching(`^1 at work under worker all, which has been silent since 20.*: ${left}$`)],
       [
         'warn',
         expect.stringMatching(/^7 in the queue, and no worker lives, since 20.*: (run_\w+, ){4}run_\w+ and more$/),
@@ -169,7 +169,7 @@ describePostgres('doctor', () => {
     await opened.knex.raw(`update dbos.workflow_status set executor_id = 'gone' where workflow_uuid = ?`, [other]);
     const [found, ...more] = await strays(database);
     expect(more).toEqual([]);
-    expect(found?.detail).toContain(`worker gone, of which nothing is heard`);
+    expect(found?.detail).toContain(`worker gone, which has been silent`);
     expect(found?.detail).toContain(other);
     expect(found?.detail).not.toContain(mine);
     expect(found?.wayOut).toContain('Another worker takes them over');
