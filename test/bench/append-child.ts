@@ -1,7 +1,5 @@
-import { Agent } from '@openai/agents';
-import { z } from 'zod';
-import { createEngine, defineAgent, defineTool, LOCAL_CALLER } from '../../src/index.js';
-import { add, addInput, INSTRUCTIONS, scriptedModel } from './agent.js';
+import { createEngine, LOCAL_CALLER } from '../../src/index.js';
+import { adder } from './adder.js';
 import { holdLog } from './held-log.js';
 import type { Place } from './place.js';
 
@@ -39,22 +37,8 @@ function onCall(): void {
   log.release();
 }
 
-const adds = defineTool({
-  ...{ name: 'add', description: 'Adds.', input: addInput, output: z.string(), effect: 'pure' },
-  capabilities: ['bench:add:numbers'],
-  execute: async (input) => {
-    onCall();
-    return add(input);
-  },
-});
 const engine = await createEngine({
-  agents: [
-    defineAgent({
-      agent: new Agent({ name: 'adder', model: scriptedModel(0), instructions: INSTRUCTIONS, tools: [adds] }),
-      grants: ['bench:add:*'],
-      maxTurns: 10_000,
-    }),
-  ],
+  agents: [adder({ onCall })],
   ...place,
   workerId: 'bench',
   // A segment ends with what it has logged.

@@ -1,7 +1,8 @@
 import { Agent } from '@openai/agents';
 import { z } from 'zod';
 import { createEngine, defineAgent, defineTool, LOCAL_CALLER } from '../../src/index.js';
-import { add, addInput, INSTRUCTIONS, scriptedModel } from './agent.js';
+import { adder } from './adder.js';
+import { INSTRUCTIONS, scriptedModel } from './agent.js';
 import type { Job, Side } from './side.js';
 
 const WAIT_MS = 600_000;
@@ -9,15 +10,6 @@ const WAIT_MS = 600_000;
 /** The agent run by Holdfast: checks, log and chain. */
 export async function openHoldfast(job: Job): Promise<Side> {
   const begun = new Map<string, (at: number) => void>();
-  const adds = defineTool({
-    name: 'add',
-    description: 'Adds.',
-    input: addInput,
-    output: z.string(),
-    effect: job.effect,
-    capabilities: ['bench:add:numbers'],
-    execute: async (input) => add(input),
-  });
   const asks = defineTool({
     name: 'ask',
     description: 'Asks.',
@@ -49,11 +41,7 @@ export async function openHoldfast(job: Job): Promise<Side> {
   };
   const engine = await createEngine({
     agents: [
-      defineAgent({
-        agent: new Agent({ name: 'adder', model, instructions: INSTRUCTIONS, tools: [adds] }),
-        grants: ['bench:add:*'],
-        maxTurns: 10_000,
-      }),
+      adder({ effect: job.effect, modelMs: job.modelMs }),
       defineAgent({
         agent: new Agent({ name: 'asker', model: waiting, instructions: INSTRUCTIONS, tools: [asks] }),
         grants: ['bench:ask:*'],

@@ -1,7 +1,5 @@
-import { Agent } from '@openai/agents';
-import { z } from 'zod';
-import { createEngine, defineAgent, defineTool, LOCAL_CALLER } from '../../src/index.js';
-import { add, addInput, INSTRUCTIONS, scriptedModel } from './agent.js';
+import { createEngine, LOCAL_CALLER } from '../../src/index.js';
+import { adder } from './adder.js';
 import { peakMemory } from './peak-memory.js';
 import type { Place } from './place.js';
 
@@ -16,19 +14,8 @@ interface LargeJob {
 const { place, turns, inputBytes }: LargeJob = JSON.parse(process.argv[2] ?? '{}');
 const WAIT_MS = 600_000;
 
-const adds = defineTool({
-  ...{ name: 'add', description: 'Adds.', input: addInput, output: z.string(), effect: 'pure' as const },
-  capabilities: ['bench:add:numbers'],
-  execute: async (input) => add(input),
-});
 const engine = await createEngine({
-  agents: [
-    defineAgent({
-      agent: new Agent({ name: 'adder', model: scriptedModel(0), instructions: INSTRUCTIONS, tools: [adds] }),
-      grants: ['bench:add:*'],
-      maxTurns: 10_000,
-    }),
-  ],
+  agents: [adder()],
   ...place,
   workerId: 'bench',
 });
