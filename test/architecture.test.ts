@@ -134,6 +134,23 @@ describe('architecture', () => {
     expect(wrong).toEqual([]);
   });
 
+  it('JSON of a row is read by what names the row where it cannot be read', () => {
+    const rooms = /^(?:src\/(?:storage|engine)|steps|workflows)\//;
+    // Files, texts of this process, and what a hash was compared with before.
+    const others = new Set([
+      ...['src/storage/database/stored-json.ts', 'src/storage/database/data-dir/data-dir-lock.ts'],
+      'src/storage/evidence/checkpoint-file.ts',
+      ...['src/engine/agents/read-agent.ts', 'src/engine/evolution/patched-agent.ts'],
+      ...['src/engine/plans/plan-proposals.ts', 'src/engine/standalone/run-state-store.ts'],
+      'steps/exports/read-exported.ts',
+    ]);
+    const parsers = SOURCES.filter(
+      (path) =>
+        rooms.test(path) && !others.has(path) && /\.parse\(JSON\.parse\(/.test(readFileSync(join(ROOT, path), 'utf8')),
+    );
+    expect(parsers).toEqual([]);
+  });
+
   it('no import goes in a circle', () => {
     expect(valueCycles()).toEqual([]);
     expect(typeCycles()).toEqual([]);

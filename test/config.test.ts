@@ -264,6 +264,8 @@ describe('tokens', () => {
     ['an unknown role', list({ ...ann, role: 'root' }), 'at /0/role'],
     ['no actor', list({ token: TOKEN, role: 'admin' }), 'at /0/actor'],
     ['an unknown field', list({ ...ann, admin: true }), 'at /0'],
+    ['a token as a name', `[{"${TOKEN}": {"actor": "ann"}}]`, 'whose name is not shown'],
+    ['a token behind an equals sign', `[{"actor=ann": 1, "token:${TOKEN}": 2}]`, 'whose name is not shown'],
     ['one token twice', list(ann, { ...ann, role: 'admin' }), 'a token is there twice'],
   ])('%s is refused without repeating it', (_what, value, said) => {
     const error = refusal({ HOLDFAST_TOKENS: value });

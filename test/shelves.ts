@@ -180,6 +180,8 @@ export const EXCEPTIONS: readonly string[] = [
   'src/storage/integrity/shown-rows.ts -> src/storage/evidence/log-pages.ts',
   'src/storage/log/fold-snapshots.ts -> src/storage/evidence/log-pages.ts',
   'src/storage/log/keyed-events.ts -> src/storage/evidence/log-pages.ts',
+  'src/storage/memory/changes.ts -> src/core/integrity/memory-rows.ts',
+  'src/storage/memory/documents.ts -> src/core/integrity/memory-rows.ts',
   'src/storage/queue/dispatch-limits.ts -> src/storage/dbos/workflow-id.ts',
   'src/storage/queue/work-notes.ts -> src/storage/ops/system-events.ts',
   'src/storage/queue/workers.ts -> src/storage/ops/system-events.ts',

@@ -57,7 +57,8 @@ export function keyOption(text: string): string {
   throw new InvalidArgumentError('Expected 1 to 255 visible ASCII characters.');
 }
 
-const filled = (text: string): string => {
+/** A text that is not empty. */
+export const filled = (text: string): string => {
   if (text !== '') return text;
   throw new InvalidArgumentError('Expected a text.');
 };

@@ -65,11 +65,22 @@ export const printNote = (text: string): void => void process.stderr.write(`hold
 
 /** An error as two lines: what happened and its code, then the way out. */
 export function printError(error: unknown): void {
-  const known = error instanceof HoldfastError ? error : (namedTrouble(error) ?? unexpected(error));
+  const known =
+    error instanceof HoldfastError ? error : (namedTrouble(error) ?? fileTrouble(error) ?? unexpected(error));
   process.stderr.write(`holdfast: ${shown(known.message)} (${known.code})\n  ${shown(known.hint)}\n`);
 }
 
 const shown = (text: string): string => plain(withoutKnownSecrets(text));
+
+/** What the file system refuses, such as a folder in the place of a file; null: it is something else. */
+function fileTrouble(error: unknown): HoldfastError | null {
+  if (!(error instanceof Error) || !('code' in error) || !('syscall' in error) || 'address' in error) return null;
+  const path = 'path' in error ? String(error.path) : 'A file that was named';
+  return new HoldfastError('invalid_request', `${path} cannot be used (${error.code}, ${error.syscall}).`, {
+    cause: error,
+    hint: 'Look what is there, and whether this user may read and write it.',
+  });
+}
 
 function unexpected(error: unknown): HoldfastError {
   const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);

@@ -46,6 +46,12 @@ const tokenList = z
   .min(1)
   .refine((tokens) => new Set(tokens.map(({ token }) => token)).size === tokens.length, 'a token is there twice');
 
+/** A name that is not known may be a token in the wrong place. */
+const saidOf = (issue: z.core.$ZodIssue): string =>
+  issue.code === 'unrecognized_keys' && !issue.keys.every((key) => /^[a-z]{1,14}$/i.test(key))
+    ? 'it has a member that is not known, whose name is not shown here'
+    : issue.message;
+
 /** The tokens of a setting that is called `source`. Throws `config_invalid`, whose messages never repeat what was read. */
 export function parseTokens(source: string, json: string): readonly Token[] {
   const expected = 'a JSON list of {"token", "actor", "role", "tenant"?, "installation"?}';
@@ -59,7 +65,7 @@ export function parseTokens(source: string, json: string): readonly Token[] {
   if (parsed.success) return parsed.data;
   const fields = parsed.error.issues.map((issue) => {
     const place = issue.path.length === 0 ? '' : ` at /${issue.path.join('/')}`;
-    return { pointer: `/${source}`, detail: `${source} is wrong${place}: ${issue.message}; expected ${expected}.` };
+    return { pointer: `/${source}`, detail: `${source} is wrong${place}: ${saidOf(issue)}; expected ${expected}.` };
   });
   throw invalidSettings(...fields);
 }

@@ -3,6 +3,7 @@ import { access, mkdir, readFile, realpath, rename, rm, rmdir, writeFile } from 
 import { dirname, join, relative, sep } from 'node:path';
 import { HoldfastError } from '../core/errors/errors.js';
 import { isMade, type Made, madeOf } from '../core/exports/dataset-card.js';
+import { sha256 } from '../core/json.js';
 
 /** Where an export is, and where it is made before it is there as a whole. */
 export interface ExportFolder {
@@ -11,8 +12,14 @@ export interface ExportFolder {
   readonly staging: string;
 }
 
-/** A tenant has a folder of its own; its name is written so that it is one. */
-const tenantName = (tenant: string): string => encodeURIComponent(tenant).replaceAll('.', '%2E');
+/** No file system takes a longer name. */
+const NAME_MOST = 255;
+
+/** A tenant has a folder of its own; its name is written so that it is one. No whole name has a dot. */
+function tenantName(tenant: string): string {
+  const name = encodeURIComponent(tenant).replaceAll('.', '%2E');
+  return name.length <= NAME_MOST ? name : `${name.slice(0, 180)}.${sha256(name).slice('sha256:'.length)}`;
+}
 
 export interface Whose {
   readonly tenant: string;

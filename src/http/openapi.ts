@@ -19,6 +19,7 @@ const COMMON: readonly ErrorCode[] = [
   'database_full',
   'database_read_only',
   'database_busy',
+  'row_changed',
   'internal',
 ];
 const WITH_BODY: readonly ErrorCode[] = ['malformed_json', 'unsupported_media_type', 'body_too_large'];
@@ -26,7 +27,9 @@ const WITH_BODY: readonly ErrorCode[] = ['malformed_json', 'unsupported_media_ty
 /** Every error that a route may answer with. */
 export function errorsOf(route: Route): readonly ErrorCode[] {
   const guard = route.access === 'open' ? ['internal' as const] : COMMON;
-  return ['host_refused', ...guard, ...(route.method === 'POST' ? WITH_BODY : []), ...route.errors];
+  return [
+    ...new Set(['host_refused' as const, ...guard, ...(route.method === 'POST' ? WITH_BODY : []), ...route.errors]),
+  ];
 }
 
 function problemsOf(route: Route): ZodOpenApiOperationObject['responses'] {

@@ -57,7 +57,11 @@ export function createRouter(engine: Engine, options: RouterOptions): HttpRouter
     engine,
     life,
     // No route begins a sign-in: browsers do that at a server with a console.
-    callers: { tokens, signIns: new SignIns({ tokens, publicUrl: null, port: 0 }), onLoopback: isLoopback(host) },
+    callers: {
+      tokens,
+      signIns: new SignIns({ tokens, publicUrl: null, port: 0, taken: false }),
+      onLoopback: isLoopback(host),
+    },
     streams: createSlots(STREAMS_PER_TOKEN),
     log,
     maxBodyBytes: options.maxBodyBytes ?? MAX_BODY_BYTES,

@@ -122,10 +122,18 @@ export async function createHttpServer(engine: Engine, options: HttpOptions): Pr
   const { port } = await listen(server, options);
   const tokens = new TokenList(await tokensOf(options, end));
   const publicUrl = options.publicUrl == null ? null : new URL(options.publicUrl);
+  const served =
+    options.serves === 'metrics'
+      ? { routes: METRICS_ROUTES, console: null }
+      : { routes: GUARDED_ROUTES, console: options.console === false ? null : readConsole() };
   const context = {
     engine,
     life,
-    callers: { tokens, signIns: new SignIns({ tokens, publicUrl, port }), onLoopback: isLoopback(options.host) },
+    callers: {
+      tokens,
+      signIns: new SignIns({ tokens, publicUrl, port, taken: served.console !== null }),
+      onLoopback: isLoopback(options.host),
+    },
     streams: createSlots(STREAMS_PER_TOKEN),
     log: options.log,
     maxBodyBytes: options.maxBodyBytes,
@@ -134,10 +142,6 @@ export async function createHttpServer(engine: Engine, options: HttpOptions): Pr
     heartbeatMs: options.heartbeatMs ?? 15_000,
     stallMs: options.stallMs ?? 60_000,
   };
-  const served =
-    options.serves === 'metrics'
-      ? { routes: METRICS_ROUTES, console: null }
-      : { routes: GUARDED_ROUTES, console: options.console === false ? null : readConsole() };
   handle = createApp(context, { boundHost: options.host, publicUrl }, served);
   begin(handle);
 

@@ -7,7 +7,7 @@ import type { StandingRule } from '../../src/core/interruptions/standing.js';
 import type { JsonValue } from '../../src/core/json.js';
 import type { EventDraft } from '../../src/core/log/event.js';
 import type { Wait } from '../../src/core/runs/ending.js';
-import { lockEventName, takeKeptEvent } from '../../src/storage/interruptions/emitted-events.js';
+import { lockEventName, payloadOf, takeKeptEvent } from '../../src/storage/interruptions/emitted-events.js';
 import type { DecisionRow, InterruptionRow } from '../../src/storage/interruptions/interruption-rows.js';
 import {
   insertDecisions,
@@ -195,6 +195,6 @@ async function settleKept(ctx: StepContext, trx: Knex.Transaction, row: Interrup
   const wait = { tenant: row.tenant, runId: row.run_id, name: spec.name, key: spec.key };
   const event = await takeKeptEvent(trx, wait, new Date(ctx.now()));
   if (event === null) return;
-  const value: JsonValue = { eventId: event.id, payload: JSON.parse(event.payload) };
+  const value: JsonValue = { eventId: event.id, payload: payloadOf(event) };
   await settle(ctx, trx, row, { verdict: 'answer', actor: event.actor, message: null, value });
 }

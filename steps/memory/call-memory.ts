@@ -259,7 +259,7 @@ async function writeOnce(
   document.change(ops, version, base === row.version ? null : await frontiersOf(trx, place, base));
   const { value } = document;
   assertDocument(space, key, value);
-  const labels = [...new Set([...labelsOf(row.labels), ...provenance.labels])].sort();
+  const labels = [...new Set([...labelsOf(row), ...provenance.labels])].sort();
   const state = { version, value, labels, document: document.bytes };
   assertShortHistory(key, state.document.length);
   await updateDocument(trx, place, state, { days: space.days });

@@ -5,8 +5,9 @@ import type { RunTask } from '../../src/core/tasks/resolve-task.js';
 import { resolveTask } from '../../src/core/tasks/resolve-task.js';
 import { type TaskDefinition, taskDefinition } from '../../src/core/tasks/task-definition.js';
 import { DEFAULT_WEIGHTS, type SignalWeights } from '../../src/core/tasks/task-reward.js';
+import { readJson } from '../../src/storage/database/stored-json.js';
 import type { RunRow } from '../../src/storage/runs/run-row.js';
-import { readDefinition } from '../../src/storage/tasks/task-definitions.js';
+import { definitionIn, readDefinition } from '../../src/storage/tasks/task-definitions.js';
 import { readTask } from '../../src/storage/tasks/tasks.js';
 import type { StepContext } from '../context.js';
 import { withDatabaseRetry } from '../database-retry.js';
@@ -19,8 +20,8 @@ export async function taskOfRun({ knex }: Pick<StepContext, 'knex'>, run: RunRow
   if (row === undefined) return null;
   const kept = await withDatabaseRetry(() => readDefinition(knex, row.tenant, row.definition_hash));
   if (kept === undefined) throw new Error('a task references its definition');
-  const definition = taskDefinition.parse(JSON.parse(kept.definition));
-  const parameters = jsonObject.parse(JSON.parse(row.parameters));
+  const definition = taskDefinition.parse(definitionIn(kept));
+  const parameters = readJson(jsonObject, row.parameters, { table: 'tasks', row: id, column: 'parameters' });
   const { environment } = definition;
   return {
     ...{ id, definitionHash: kept.hash, parameters, rewardFunction: row.reward_function },

@@ -15,6 +15,7 @@ let before: unknown;
 beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'holdfast-cli-'));
   writeFileSync(join(dir, 'list.json'), '[1]');
+  writeFileSync(join(dir, 'text'), 'no JSON');
   stage = await openStage('pglite');
   names = await castOf(stage);
   before = await stats();
@@ -42,7 +43,7 @@ interface Refused {
 
 async function assertRefused({ line, code, named, actor }: Refused, exitCode: number): Promise<void> {
   const ended = await holdfast(
-    line.map((word) => names.in(word)),
+    line.map((word) => names.in(word.replaceAll('{dir}', dir))),
     actor,
   );
   const [what = '', wayOut = '', ...rest] = ended.stderr.split('\n');
@@ -104,9 +105,28 @@ describe('a command line that is wrong', () => {
     wrong("'--status <status>'", 'runs', '--status', 'done'),
     wrong("'--key <key>'", 'run', 'payer', 'go', '--key', 'two words'),
     wrong("'--key <key>'", 'run', 'payer', 'go', '--key', 'schlüssel'),
+    wrong(
+      'no consistency proof',
+      'proof',
+      'check',
+      '{dir}/text',
+      ...['--key', 'k', '--checkpoint', '{dir}/text'],
+      ...['--consistency', '{dir}/text'],
+    ),
+    wrong('names of two groups', 'quality', '--compare', 'one'),
+    wrong("'--reason <text>'", 'reward', '{completed}', '1', '--reason', ''),
+    wrong("'--model <model>'", 'demo', '--model', ''),
+    wrong('--junit', 'crashtest', 'payer', '--junit', '{dir}/nowhere/crash.xml'),
   ];
   for (const refused of cases) test(refused.line.join(' '), () => assertRefused(refused, 2));
 });
+
+test.each([
+  [['init', '{dir}/text'], 'EEXIST'],
+  [['signing-key', 'make', '{dir}'], 'EISDIR'],
+])('a path that cannot be used is no error inside: %j', (line, named) =>
+  assertRefused({ line, code: 'invalid_request', named }, 1),
+);
 
 describe('what the server refuses', () => {
   const by = (actor: Actor, code: string, named: string | RegExp, ...line: readonly string[]): Refused => ({

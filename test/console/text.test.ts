@@ -24,6 +24,8 @@ describe('texts from outside', () => {
         '\ue000',
         '\u{e0041}',
         '\u{1d173}',
+        '\u{1d159}',
+        '\u{13441}',
         '\u00a0',
       ],
     ];
@@ -63,6 +65,18 @@ describe('texts from outside', () => {
     expect(isMixed('\u0430pple.com')).toBe(true);
     expect(isMixed('Αθήνα and Москва')).toBe(false);
     expect(isMixed('apple.com')).toBe(false);
+    // Armenian, Cherokee, full-width and mathematical letters, and Cyrillic beside Greek.
+    for (const word of [
+      'ali\u0581e',
+      '\u13aa0mmerzbank',
+      '\uff41lice',
+      '\u{1d41a}lice',
+      'ali\u217de',
+      '\u0440\u03b1\u0443',
+    ])
+      expect(isMixed(`pay ${word}.`), word).toBe(true);
+    for (const word of ['1ª', 'nº 5', 'größe', '東京 Tokyo', 'Σ x', 'naïve', 'Ωmega-3 '.slice(5)])
+      expect(isMixed(`pay ${word}.`), word).toBe(false);
   });
 });
 

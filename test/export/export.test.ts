@@ -179,6 +179,8 @@ describeEachDatabaseSlowly('an export', (kind) => {
     expect(await of({ status: ['failed', 'cancelled'] })).toMatchObject({ runs: 0, rows: 0 });
     expect(await of({ until: '2020-01-01T00:00:00Z' })).toMatchObject({ runs: 0 });
     expect(await of({ since: '2020-01-01T00:00:00Z' })).toMatchObject({ runs: 7 });
+    // Times that PostgreSQL reads in no text.
+    expect(await of({ since: '0000-01-01T00:00:00Z', until: '9999-12-31T23:59:59-23:59' })).toMatchObject({ runs: 7 });
     await expect(t.engine.getExport('exp_x', ADMIN)).rejects.toMatchObject({ code: 'export_unknown' });
     const { items } = await t.engine.listExports({ limit: 1 }, { ...ADMIN, tenant: 'other' });
     expect(items).toEqual([]);

@@ -137,6 +137,14 @@ describeEachDatabase('the routes', (kind) => {
     expect(versions.json).toMatchObject({ items: [] });
   });
 
+  test('a time is read with every offset, and a range that no answer could say is refused', async () => {
+    const late = '9999-12-31T23:59:59-23:59';
+    for (const path of ['trajectories?from=', 'trajectories?to=', 'runs?to=', 'tasks/pass-rates?from='])
+      expect((await door.ask('vera', 'GET', `/api/v1/${path}${late}`)).status, path).toBe(200);
+    for (const time of [late, '0000-01-01T00:00:00Z'])
+      expectProblem(await door.ask('vera', 'GET', `/api/v1/errors?to=${time}`), 'invalid_request');
+  });
+
   test('a session is read, refused to a second run, and removed by an admin', async () => {
     const begin = (sessionId: string, agent: string) =>
       door.ask('otto', 'POST', '/api/v1/runs', { agent, input: 'go', sessionId });

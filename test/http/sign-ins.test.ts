@@ -20,7 +20,7 @@ const CONSOLE = { 'Sec-Fetch-Site': 'same-origin', 'Sec-Fetch-Dest': 'empty', 'H
 function send(url: string, method: string, path: string, headers: Headers, body?: object): Promise<Got> {
   const type: Headers = body === undefined ? {} : { 'Content-Type': 'application/json' };
   return new Promise((resolve, reject) => {
-    const sent = request(`${url}${path}`, { method, headers: { ...type, ...headers } }, (response) => {
+    const sent = request(`${url}${path}`, { method, headers: { ...type, ...headers }, agent: false }, (response) => {
       let text = '';
       response.setEncoding('utf8').on('data', (piece: string) => {
         text += piece;
@@ -200,5 +200,17 @@ describeEachDatabase('sign-ins', (kind) => {
     expect((await begin(CONSOLE, server.url)).code).toBe('unauthenticated');
     expect((await send(server.url, 'GET', '/inbox', {})).code).toBe('unauthenticated');
     await server.close(0);
+  });
+
+  test('a sign-in that was made before counts no more at a server without the console', async () => {
+    const { log } = collectingLog();
+    const before = await createHttpServer(door.engine, options(log));
+    const { cookie } = await begin(CONSOLE, before.url);
+    const asked = { ...CONSOLE, Cookie: pairIn(cookie) };
+    expect((await send(before.url, 'GET', '/api/v1/runs', asked)).status).toBe(200);
+    await before.close(0);
+    const after = await createHttpServer(door.engine, options(log, { console: false, port: before.port }));
+    expect((await send(after.url, 'GET', '/api/v1/runs', asked)).code).toBe('unauthenticated');
+    await after.close(0);
   });
 });

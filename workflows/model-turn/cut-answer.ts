@@ -4,6 +4,15 @@ import type { JsonObject } from '../../src/core/json.js';
 import { said } from '../../src/core/trajectories/trajectory-step.js';
 import type { SegmentContext } from '../segment-context.js';
 
+/** An answer with more calls is not carried out. It costs minutes: each call is judged, logged and kept by itself. */
+const MOST_CALLS = 500;
+/** The reason that stands in the log in place of that of the provider. */
+const TOO_MANY = 'too_many_calls';
+
+/** The reason that an answer ended with, as the log has it. */
+export const reasonOf = (finishReason: string | undefined, output: readonly JsonObject[]): string | undefined =>
+  output.filter(({ type }) => type === 'function_call').length > MOST_CALLS ? TOO_MANY : finishReason;
+
 /** So often in a row a model may answer again; each time is a turn that is paid for. */
 const MOST_IN_A_ROW = 3;
 
@@ -51,6 +60,13 @@ export function outputOrError(
     return new HoldfastError(
       'answer_filtered',
       `The content filter of the provider withheld the answer of turn ${turn}.`,
+    );
+  }
+  if (finishReason === TOO_MANY) {
+    const calls = output.filter(({ type }) => type === 'function_call').length;
+    return new HoldfastError(
+      TOO_MANY,
+      `The answer of turn ${turn} makes ${calls} calls; an answer may make ${MOST_CALLS}. None of them was made.`,
     );
   }
   if (finishReason !== 'length') return output;

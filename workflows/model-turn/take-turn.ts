@@ -14,7 +14,7 @@ import { authorizeCalls, wrapperFinder } from '../tool-calls/authorize-calls.js'
 import type { AskedCall } from '../tool-calls/tool-guardrails.js';
 import { type AskedModel, askModel, chosenModel, responseOf } from './ask-model.js';
 import { withOwnCallIds, withRecordedIds } from './call-ids.js';
-import { afterCut, outputOrError } from './cut-answer.js';
+import { afterCut, outputOrError, reasonOf } from './cut-answer.js';
 import { assertHostedGranted } from './hosted-tools.js';
 import { budgetWait } from './model-budgets.js';
 import { offeredNames, termsOf, toolNames } from './request-terms.js';
@@ -165,27 +165,28 @@ function acceptAnswer(scope: SegmentContext, turn: Turn, result: ModelResult): M
     case 'exhausted':
       throw waitBefore(scope, budgetWait(scope.run.id, { turn: number, agent }, result.budget, requestedKey));
     case 'answer': {
-      const output = logAnswer(scope, turn, result);
-      const given = outputOrError(scope, number, result.finishReason, output);
+      const { output, finishReason } = logAnswer(scope, turn, result);
+      const given = outputOrError(scope, number, finishReason, output);
       if (given instanceof HoldfastError) throw stopWith(scope, { type: 'failed', error: given.view() });
       return { ...result, output: given };
     }
   }
 }
 
-function logAnswer(scope: SegmentContext, turn: Turn, answer: Answer): ModelAnswer['output'] {
+function logAnswer(scope: SegmentContext, turn: Turn, answer: Answer): Pick<ModelAnswer, 'output' | 'finishReason'> {
   const { number, agent, model, requestedKey, recorded } = turn;
-  const { usage, responseId, route, cost, finishReason, charges = [] } = answer;
+  const { usage, responseId, route, cost, charges = [] } = answer;
   const output =
     recorded === null
       ? withOwnCallIds(scope, number, withReadCalls(scope, agent, answer, turn.conversation))
       : withRecordedIds(scope, answer.output);
+  const finishReason = recorded === null ? reasonOf(answer.finishReason, output) : answer.finishReason;
   scope.usage = addUsage(scope.usage, usage);
   scope.totalTokens += usage.totalTokens;
   const terms = { ...(finishReason && { finishReason }), ...(route && { route }), ...(cost && { cost }) };
   const answered = { turn: number, agent, model, responseId, output: [...output], usage, ...terms };
   addAnswer(scope, answered, { step: `model:${number}`, from: requestedKey, charges });
-  return output;
+  return { output, ...(finishReason && { finishReason }) };
 }
 
 const stopWith = (scope: SegmentContext, stop: NonNullable<SegmentContext['stop']>): SegmentStop => {

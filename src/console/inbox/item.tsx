@@ -72,7 +72,7 @@ function Notes({
   const hidden = hiddenIn(text.replaceAll(/\\u[0-9a-f]{4}/gi, ''));
   const notes = [
     ...(hidden > 0 ? [`The arguments have ${hidden} hidden characters. Each is shown by its number.`] : []),
-    ...(isMixed(text) ? ['A word mixes letters of several scripts that look alike.'] : []),
+    ...(isMixed(text) ? ['A word has letters that look like others.'] : []),
     ...(item.unfit === null ? [] : [`An approval would be refused: ${item.unfit}`]),
     ...(item.integrity.length === 0
       ? []

@@ -5,8 +5,9 @@ export type Part =
   /** Drawn as its name, copied as the character. */
   | { readonly type: 'hidden'; readonly text: string; readonly name: string };
 
-/** https://www.unicode.org/reports/tr44: controls, formats, private use, halves of pairs, separators, ignorables, blank Braille. */
-const HIDDEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u;
+/** https://www.unicode.org/reports/tr44: controls, formats, private use, halves of pairs, separators, ignorables, blank signs. */
+const HIDDEN =
+  /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800\u{1d159}\u{13441}\u{13442}]/u;
 const BLANK = /[\p{Zs}]/u;
 const MARK = /\p{M}/u;
 const EMOJI_JOINER = new Set(['\u200d', '\ufe0f']);
@@ -82,9 +83,21 @@ export const hiddenIn = (text: string): number =>
     .filter(({ type, text: run }) => type === 'hidden' && !/^[ \n]/.test(run))
     .reduce((sum, { text: run }) => sum + Array.from(run).length, 0);
 
-const LATIN = /\p{Script=Latin}/u;
-const LOOKALIKE = /[\p{Script=Cyrillic}\p{Script=Greek}]/u;
+/** Scripts with letters that look like those of another one: https://www.unicode.org/reports/tr39. */
+const ALIKE = [
+  ...[/\p{Script=Latin}/u, /\p{Script=Cyrillic}/u, /\p{Script=Greek}/u, /\p{Script=Armenian}/u],
+  ...[/\p{Script=Cherokee}/u, /\p{Script=Coptic}/u, /\p{Script=Lisu}/u, /\p{Script=Deseret}/u],
+];
+/** Two that Spanish and Portuguese write behind numbers. */
+const ORDINALS = /[ªº]/gu;
+/** Letters that are those of ASCII in another form, such as full-width and mathematical ones. */
+const isPosing = (word: string): boolean =>
+  Array.from(word.replaceAll(ORDINALS, '')).some(
+    (letter) => letter > '\u007f' && /^[A-Za-z]+$/.test(letter.normalize('NFKC')),
+  );
 
-/** Whether a word has letters of scripts that look alike, as a name that poses as another one. */
+/** Whether a word has letters that look like others: of several scripts, or other forms of those of ASCII. */
 export const isMixed = (text: string): boolean =>
-  text.split(/[^\p{L}\p{M}\p{N}]+/u).some((word) => LATIN.test(word) && LOOKALIKE.test(word));
+  text
+    .split(/[^\p{L}\p{M}\p{N}]+/u)
+    .some((word) => ALIKE.filter((script) => script.test(word)).length > 1 || isPosing(word));

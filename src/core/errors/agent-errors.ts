@@ -26,6 +26,12 @@ export const MODEL_ERRORS = {
     'The content filter of the provider withheld an answer',
     'Read the answer in the log; change what is asked, or the model.',
   ),
+  too_many_calls: row(
+    502,
+    'stop',
+    'An answer of the model makes too many calls',
+    'Read the answer in the log; tell the model to make fewer calls at once, or take another model.',
+  ),
   context_missing: row(
     422,
     'stop',

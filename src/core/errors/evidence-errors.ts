@@ -19,8 +19,8 @@ export const PROOF_ERRORS = {
   row_changed: row(
     500,
     'stop',
-    'A row of the run does not say what its log says',
-    'Someone changed the database: `holdfast verify` names each such row; start the run again, or repair it.',
+    'A row is not what the log says, or cannot be read',
+    'Someone changed the database: `holdfast verify` names each such row of a run; start the run again, or repair it.',
   ),
   log_whole: row(
     409,

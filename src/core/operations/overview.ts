@@ -5,7 +5,10 @@ import { budgetList, errorGroups, queueOverview, SERIES, SERIES_NAMES, statsSeri
 import { idPath, pageOf, pageQuery } from './fields.js';
 import { operation } from './operation.js';
 
-const time = z.iso.datetime({ offset: true });
+/** The answer says the range again, in years of four digits, and a day before it. */
+const time = z.iso
+  .datetime({ offset: true })
+  .refine((at) => /^(?!0000)\d/.test(new Date(at).toISOString()), 'expected a time in the years 1 to 9999');
 const range = {
   from: time.exactOptional().describe('Unset: a day ago.'),
   to: time.exactOptional().describe('Unset: now.'),

@@ -135,6 +135,70 @@ const GAP_MAX = 16;
 /** Positions are kept of the characters that may be a secret; older ones are dropped from time to time. */
 const KEPT_MIN = 1024;
 
+/** One way to read a text. A reading that takes escapes as line breaks reads what is wrapped and then written as JSON. */
+class Reading {
+  readonly #matcher: SecretMatcher;
+  readonly #takesEscapes: boolean;
+  state = 0;
+  /** Where the characters are that led to the state, the last one last. */
+  #places: number[] = [];
+  #gap = 0;
+  /** Where the backslashes are that may begin an escape. */
+  #slashes: number[] = [];
+
+  /** `from` is copied: both have read the same. */
+  constructor(matcher: SecretMatcher, from?: Reading) {
+    this.#matcher = matcher;
+    this.#takesEscapes = from !== undefined;
+    if (from === undefined) return;
+    this.state = from.state;
+    this.#places = from.#places.slice(-matcher.depthOf(from.state));
+    this.#gap = from.#gap;
+  }
+
+  /** Reads a character. Returns the length of the secret that ends with it; 0: none does. */
+  read(code: number, place: number): number {
+    if (this.#takesEscapes && code === BACKSLASH) {
+      this.#slashes.push(place);
+      if (this.#slashes.length + this.#gap > GAP_MAX) this.state = 0;
+      return 0;
+    }
+    if (this.#slashes.length > 0) return this.#afterSlashes(code, place);
+    if (this.state !== 0 && (isBreak(code) || (this.#gap > 0 && isBlank(code)))) return this.#skip(1);
+    return this.#step(code, place);
+  }
+
+  /** Where the last so many characters begin that led to the state. */
+  placeOf(length: number): number | undefined {
+    return this.#places[this.#places.length - length];
+  }
+
+  #afterSlashes(code: number, place: number): number {
+    const slashes = this.#slashes;
+    this.#slashes = [];
+    if (isBreak(code) || code === SMALL_N || code === SMALL_R) return this.#skip(slashes.length + 1);
+    for (const at of slashes) this.#step(BACKSLASH, at);
+    return this.#step(code, place);
+  }
+
+  #skip(characters: number): number {
+    this.#gap += characters;
+    if (this.#gap > GAP_MAX) this.state = 0;
+    return 0;
+  }
+
+  #step(code: number, place: number): number {
+    if (this.state === 0) this.#places = [];
+    this.#gap = 0;
+    this.state = this.#matcher.step(this.state, code);
+    if (this.state === 0) return 0;
+    const depth = this.#matcher.depthOf(this.state);
+    if (this.#places.length > KEPT_MIN + 2 * depth) this.#places = this.#places.slice(-depth);
+    this.#places.push(place);
+    return this.#matcher.foundIn(this.state);
+  }
+}
+
 /**
  * One text on its way through a matcher. What may be the beginning of a secret is held back until it is known. Places are counted from the
  * beginning of the whole text.
@@ -143,20 +207,20 @@ export class SecretScan {
   readonly #matcher: SecretMatcher;
   readonly #instead: (length: number) => string;
   readonly #leastHeld: number;
-  #state = 0;
+  #plain: Reading;
+  /** Reads on from a backslash in what may be a secret; null: it would read the same. */
+  #escaped: Reading | null = null;
   /** How much of the text was given away. */
   #given = 0;
   #held = '';
   #spans: Span[] = [];
-  /** Where the characters are that led to the state, the last one last. */
-  #places: number[] = [];
-  #gap = 0;
   hasFound = false;
 
   constructor(matcher: SecretMatcher, instead: (length: number) => string, leastHeld = 1) {
     this.#leastHeld = leastHeld;
     this.#matcher = matcher;
     this.#instead = instead;
+    this.#plain = new Reading(matcher);
   }
 
   /** What is sure of the text so far and was not given before. */
@@ -166,19 +230,12 @@ export class SecretScan {
     this.#held += text;
     for (let at = 0; at < text.length; at++) {
       const code = text.charCodeAt(at);
-      if (this.#state === 0) {
-        this.#state = this.#matcher.step(0, code);
-        if (this.#state !== 0) this.#begin(first + at);
-      } else if (isBreak(code) || (this.#gap > 0 && isBlank(code))) {
-        this.#gap += 1;
-        if (this.#gap > GAP_MAX) this.#state = 0;
-      } else {
-        this.#goOn(code, first + at);
-      }
+      // Nearly all of a text is no part of a secret.
+      if (this.#plain.state === 0 && this.#escaped === null && this.#matcher.step(0, code) === 0) continue;
+      this.#read(code, first + at);
     }
     const end = first + text.length;
-    const depth = this.#matcher.depthOf(this.#state);
-    const sure = depth < Math.max(1, this.#leastHeld) ? end : Math.max(this.#given, this.#placeOf(depth));
+    const sure = Math.min(this.#sureOf(this.#plain, end), this.#sureOf(this.#escaped, end));
     const open = this.#spans.find((span) => span.end > sure);
     return this.#give(open === undefined ? sure : Math.min(sure, open.start));
   }
@@ -186,34 +243,30 @@ export class SecretScan {
   /** The rest; the next text begins from nothing. */
   end(): string {
     const rest = this.#give(this.#given + this.#held.length);
-    this.#state = 0;
+    this.#plain = new Reading(this.#matcher);
+    this.#escaped = null;
     return rest;
   }
 
-  #begin(place: number): void {
-    this.#places = [place];
-    this.#gap = 0;
-    this.#look(place);
+  #read(code: number, place: number): void {
+    if (this.#escaped === null && code === BACKSLASH && this.#plain.state !== 0)
+      this.#escaped = new Reading(this.#matcher, this.#plain);
+    this.#look(this.#plain, code, place);
+    if (this.#escaped === null) return;
+    this.#look(this.#escaped, code, place);
+    if (code !== BACKSLASH && (this.#escaped.state === 0 || this.#escaped.state === this.#plain.state))
+      this.#escaped = null;
   }
 
-  #goOn(code: number, place: number): void {
-    this.#gap = 0;
-    this.#state = this.#matcher.step(this.#state, code);
-    if (this.#state === 0) return;
-    const depth = this.#matcher.depthOf(this.#state);
-    if (this.#places.length > KEPT_MIN + 2 * depth) this.#places = this.#places.slice(-depth);
-    this.#places.push(place);
-    this.#look(place);
+  #look(reading: Reading, code: number, place: number): void {
+    const length = reading.read(code, place);
+    if (length > 0) this.#mark(reading.placeOf(length) ?? this.#given, place + 1);
   }
 
-  #look(place: number): void {
-    const length = this.#matcher.foundIn(this.#state);
-    if (length > 0) this.#mark(this.#placeOf(length), place + 1);
-  }
-
-  /** Where the last so many characters begin that led to the state. */
-  #placeOf(length: number): number {
-    return this.#places[this.#places.length - length] ?? this.#given;
+  /** Up to where nothing belongs to what may be the beginning of a secret. */
+  #sureOf(reading: Reading | null, end: number): number {
+    const depth = reading === null ? 0 : this.#matcher.depthOf(reading.state);
+    return depth < Math.max(1, this.#leastHeld) ? end : Math.max(this.#given, reading?.placeOf(depth) ?? this.#given);
   }
 
   #mark(start: number, end: number): void {
@@ -248,5 +301,8 @@ export class SecretScan {
   }
 }
 
+const BACKSLASH = 92;
+const SMALL_N = 110;
+const SMALL_R = 114;
 const isBreak = (code: number): boolean => code === 10 || code === 13;
 const isBlank = (code: number): boolean => code === 32 || code === 9;

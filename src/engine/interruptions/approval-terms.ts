@@ -20,7 +20,7 @@ import { schemaInLinearTime, spendSchemaWork } from '../../core/limits/linear-sc
 import type { CapabilityCheck } from '../../core/log/event.js';
 import { callDigest } from '../../core/runs/call.js';
 import type { InterruptionRow } from '../../storage/interruptions/interruption-rows.js';
-import { capabilitiesOf, waitOf } from '../../storage/interruptions/interruptions.js';
+import { argumentsOf, capabilitiesOf, waitOf } from '../../storage/interruptions/interruptions.js';
 import { grantsOf, type RunRow } from '../../storage/runs/run-row.js';
 import type { RunOfCall } from '../../storage/runs/runs-to-resume.js';
 import { isDeclared, toolSpecOf } from '../../tools/define/define-tool.js';
@@ -68,7 +68,7 @@ function editOf(run: RunRow, row: InterruptionRow, args: JsonObject, tool: Funct
     ...{ runId: row.run_id, callId: row.call_id ?? '', tool: row.tool ?? '', toolVersion: row.tool_version },
     ...{ arguments: args, policyVersion: grants.policyVersion },
   });
-  return { arguments: args, difference: differenceOf(JSON.parse(row.arguments), args, allowanceOfRequest()), digest };
+  return { arguments: args, difference: differenceOf(argumentsOf(row), args, allowanceOfRequest()), digest };
 }
 
 /** What is wrong with arguments by the schema of their tool; a plain SDK tool has a JSON schema. Throws what the allowance throws. */
@@ -118,7 +118,7 @@ function schemaOf(schema: JsonObject, allowance: Allowance): z.ZodType | null {
 }
 
 /** What a call needs, checked against the grants of its run; nothing is known of arguments that do not fit. */
-export function checksFor(run: Pick<RunRow, 'grants'>, args: JsonObject, tool: FunctionTool): CapabilityCheck[] {
+export function checksFor(run: Pick<RunRow, 'id' | 'grants'>, args: JsonObject, tool: FunctionTool): CapabilityCheck[] {
   const spec = toolSpecOf(tool);
   const parsed = spec.parse(args);
   const grants = parseGrants(grantsOf(run), { allowEverything: true });
@@ -176,7 +176,7 @@ export function unfitNow(context: Pick<EngineContext, 'agents'>, run: RunOfCall,
   if (tool === undefined)
     return isGone(registered, row.agent, name) ? { pointer: '/tool', text: `the tool ${name} is gone` } : null;
   // Written by the engine from arguments that the tool has parsed.
-  const args = JSON.parse(row.arguments) as JsonObject;
+  const args = argumentsOf(row) as JsonObject;
   const problem = knownProblem(tool, args);
   if (problem !== null)
     return { pointer: '/arguments', text: `its arguments no longer fit: ${problem.replace(/\.$/, '')}` };

@@ -15,6 +15,7 @@ import { atOneMoment } from '../../storage/database/transactions.js';
 import { falseInterruptions } from '../../storage/integrity/shown-rows.js';
 import type { InterruptionRow } from '../../storage/interruptions/interruption-rows.js';
 import {
+  argumentsOf,
   capabilitiesOf,
   countWaiting,
   decisionsOf,
@@ -101,14 +102,14 @@ function toolFacts(
   const detail = `It was asked for with version ${row.tool_version} of ${name}; this server has version ${version}.`;
   return {
     tool: { name, version, description, effect, input: jsonSchemaOf(tool) },
-    checks: checksFor(run, argumentsOf(row), tool),
+    checks: checksFor(run, shownArguments(row), tool),
     notes: [...firstTime, ...(version === row.tool_version ? [] : [{ kind: 'changed_since_asked' as const, detail }])],
   };
 }
 
 /** Written by the engine from arguments that the tool has parsed. */
-const argumentsOf = (row: InterruptionRow): JsonObject => {
-  const args: unknown = JSON.parse(row.arguments);
+const shownArguments = (row: InterruptionRow): JsonObject => {
+  const args = argumentsOf(row);
   return isObject(args) ? args : {};
 };
 
@@ -146,8 +147,8 @@ export const checkApproval = (
 ): Promise<DecisionCheck> =>
   atOneMoment(context.stepContext.knex, async (trx) => {
     const { row, run } = await found(trx, id, tenant);
-    const args = request.arguments ?? argumentsOf(row);
-    const difference = differenceOf(argumentsOf(row), args, allowanceOfRequest());
+    const args = request.arguments ?? shownArguments(row);
+    const difference = differenceOf(shownArguments(row), args, allowanceOfRequest());
     const tool = toolNamed(context, { runAgent: run.agent, agent: row.agent, tool: row.tool ?? '' });
     const capabilities = request.arguments === undefined ? capabilitiesOf(row) : [];
     const needs = tool === undefined ? capabilities : checksFor(run, args, tool).map(({ capability }) => capability);

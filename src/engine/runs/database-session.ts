@@ -28,9 +28,9 @@ import {
   pageOfSessionItems,
   readSessionItems,
   type SessionRow,
+  sessionLabels,
   sessionViewOf,
 } from '../../storage/agents/sessions.js';
-import { labelsOf } from '../../storage/memory/documents.js';
 import { removeMemoryOfSession } from '../../storage/memory/erase.js';
 import { subjectsInSession } from '../../storage/retention/subjects.js';
 import { cursorAfter } from '../../storage/runs/run-list.js';
@@ -65,7 +65,7 @@ export async function takeSession(
   const input = [...history, ...itemsOfInput(asked)];
   await updateRun(trx, runId, { input: canonical(input), session_id: row.id, history_items: history.length });
   const data = { sessionId: row.id, items: history.length, digest: digestOf(history) };
-  const labels = labelsOf(row.labels);
+  const labels = sessionLabels(row);
   const subjects = stored.length === 0 ? [] : await subjectsInSession(trx, row.tenant, row.id);
   return {
     input,

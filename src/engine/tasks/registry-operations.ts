@@ -1,7 +1,6 @@
 import type { Caller } from '../../core/caller.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { fieldErrorsOf, invalidRequest } from '../../core/field-errors.js';
-import { jsonObject } from '../../core/json.js';
 import type { Page, PageOf } from '../../core/page.js';
 import {
   type DefinitionDiff,
@@ -19,7 +18,7 @@ import {
 import { differencesOf } from '../../core/tasks/task-differences.js';
 import { cursorAfter } from '../../storage/runs/run-list.js';
 import { findRegistered, listRegistered, setDeprecated, summaryOf } from '../../storage/tasks/registry.js';
-import { readDefinition, saveDefinition } from '../../storage/tasks/task-definitions.js';
+import { definitionIn, readDefinition, saveDefinition } from '../../storage/tasks/task-definitions.js';
 import type { EngineContext } from '../engine-context.js';
 import { createDataset, getDataset, listDatasets, listDatasetTasks } from './datasets.js';
 import { assertMounts, assertReach, keptOf } from './submit-task.js';
@@ -59,7 +58,7 @@ async function listTaskDefinitions(
 async function getTaskDefinition(context: EngineContext, of: NamedVersion, caller: Caller): Promise<DefinitionView> {
   const row = await rowNamed(context, of, caller);
   const kept = await readDefinition(context.stepContext.knex, caller.tenant, row.hash);
-  return { ...summaryOf(row), definition: jsonObject.parse(JSON.parse(kept?.definition ?? '{}')) };
+  return { ...summaryOf(row), definition: kept === undefined ? {} : definitionIn(kept) };
 }
 
 async function diffTaskDefinitions(

@@ -17,7 +17,7 @@ import { requestersOf } from '../../storage/log/requesters.js';
 import { errorOf, inputOf, metadataOf, type RunRow } from '../../storage/runs/run-row.js';
 import { lockRun } from '../../storage/runs/runs.js';
 import { ATTEMPT, nextAttempt, tasksToRetry } from '../../storage/tasks/task-attempts.js';
-import { readDefinition } from '../../storage/tasks/task-definitions.js';
+import { definitionIn, readDefinition } from '../../storage/tasks/task-definitions.js';
 import { cancelOpenTask, lockTask, type TaskRow } from '../../storage/tasks/tasks.js';
 import { agentNamed, type EngineContext } from '../engine-context.js';
 import { LogReading, logPages } from '../evidence/log-reading.js';
@@ -165,7 +165,7 @@ const attemptBy = (context: EngineContext, id: string, lastRunId: string, start:
     }
     const kept = await readDefinition(trx, task.tenant, task.definition_hash);
     if (kept === undefined) throw new Error('a task references its definition');
-    const definition = keptDefinition.parse(JSON.parse(kept.definition));
+    const definition = keptDefinition.parse(definitionIn(kept));
     await nextAttempt(trx, id, await start(context, trx, { task, last, definition }));
     return true;
   });

@@ -10,6 +10,7 @@ import { resolveTask } from '../../core/tasks/resolve-task.js';
 import { type SubmitTask, submitTask as submitTaskShape, type TaskView } from '../../core/tasks/task.js';
 import { parseTask, type TaskDefinition, taskHashOf } from '../../core/tasks/task-definition.js';
 import {
+  definitionIn,
   deprecated,
   findDefinition,
   type KeptDefinition,
@@ -163,7 +164,7 @@ async function definitionOf(
   const known = recent.get(namesOf(asked));
   if (known !== undefined) return known;
   const kept = await findDefinition(stepContext.knex, tenant, asked);
-  if (kept !== undefined) return { definition: parseTask(JSON.parse(kept.definition)), kept };
+  if (kept !== undefined) return { definition: parseTask(definitionIn(kept)), kept };
   const detail = `There is no definition ${asked.name} of version ${asked.version}.`;
   throw new HoldfastError('task_definition_unknown', detail, { fields: [{ pointer: '/task', detail }] });
 }

@@ -32,6 +32,8 @@ export interface SignInsOptions {
   /** Where browsers reach the server, if a proxy stands before it. */
   readonly publicUrl: URL | null;
   readonly port: number;
+  /** False: no cookie counts, also of a sign-in that another process has made. */
+  readonly taken: boolean;
 }
 
 const digits = /^[0-9a-z]{1,11}$/;
@@ -99,7 +101,7 @@ export class SignIns {
 
   /** Who signed in in the browser that asks; null: no one. Throws `cross_site` and `rate_limited`. */
   of(request: Request): SignedIn | null {
-    const place = this.#placeOf(request);
+    const place = this.#options.taken ? this.#placeOf(request) : null;
     const value = place === null ? null : cookieIn(request, place.name);
     const found = value === null ? null : this.#read(value);
     if (found === null) return null;

@@ -2,6 +2,7 @@ import type { Knex } from 'knex';
 import { z } from 'zod';
 import { canonical } from '../../core/json.js';
 import { listDigest, type McpDefinition, mcpDefinition } from '../../core/tools/mcp.js';
+import { readJson } from '../database/stored-json.js';
 
 /** The tool list of a server that a run was given, by its digest, and the segment in which it was. */
 export interface McpPin {
@@ -40,7 +41,9 @@ export async function readList(db: Knex, tenant: string, digest: string): Promis
   const row: { definitions: string } | undefined = await db('holdfast.mcp_lists')
     .where({ tenant, digest })
     .first('definitions');
-  return row === undefined ? null : z.array(mcpDefinition).parse(JSON.parse(row.definitions));
+  return row === undefined
+    ? null
+    : readJson(z.array(mcpDefinition), row.definitions, { table: 'mcp_lists', row: digest, column: 'definitions' });
 }
 
 /** Gives a fork the lists of the servers that the log which it begins with names. */

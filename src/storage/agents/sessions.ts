@@ -2,7 +2,8 @@ import type { Knex } from 'knex';
 import type { SessionItem, SessionView } from '../../core/agents/session.js';
 import { canonical, type JsonObject, jsonObject } from '../../core/json.js';
 import type { TrustLabel } from '../../core/tools/tool-memory.js';
-import { labelsOf } from '../memory/documents.js';
+import { readJson } from '../database/stored-json.js';
+import { readLabels } from '../memory/documents.js';
 import { type PageRows, rowsOfPage } from '../runs/page-rows.js';
 
 /** A row of `holdfast.sessions` as the driver gives it: int8 as text. */
@@ -81,14 +82,18 @@ export async function appendSessionItems(
     .update({ items: row.items + added.length, bytes: String(bytes), updated_at: now(trx) });
 }
 
+export const sessionLabels = ({ id, labels }: SessionRow): readonly TrustLabel[] =>
+  readLabels(labels, { table: 'sessions', row: id, column: 'labels' });
+
 /** Adds labels of what a run in it had read from outside, under the lock of its row. They only grow. */
 export async function labelSession(
   trx: Knex.Transaction,
-  { tenant, id, labels }: SessionRow,
+  row: SessionRow,
   added: readonly TrustLabel[],
 ): Promise<void> {
-  const all = canonical([...new Set([...labelsOf(labels), ...added])].sort());
-  if (all !== labels) await sessions(trx).where({ tenant, id }).update({ labels: all });
+  const { tenant, id } = row;
+  const all = canonical([...new Set([...sessionLabels(row), ...added])].sort());
+  if (all !== row.labels) await sessions(trx).where({ tenant, id }).update({ labels: all });
 }
 
 /** Takes the last items away, under the lock of the session's row, and gives them in order. */
@@ -115,7 +120,7 @@ export async function readSessionItems(
   { after, limit }: { readonly after: number; readonly limit: number },
 ): Promise<SessionItem[]> {
   const rows: ItemRow[] = await itemsAfter(db, { tenant, id }, after).orderBy('seq').limit(limit);
-  return rows.map(sessionItemOf);
+  return rows.map(sessionItemOf(id));
 }
 
 const itemsAfter = (db: Knex, { tenant, id }: { readonly tenant: string; readonly id: string }, after: number) =>
@@ -124,9 +129,12 @@ const itemsAfter = (db: Knex, { tenant, id }: { readonly tenant: string; readonl
     // The column is an int4; what a client says it has seen may be beyond it.
     .whereRaw('seq > ?::bigint', [after]);
 
-const sessionItemOf = ({ seq, run_id: runId, item }: ItemRow): SessionItem => ({
-  ...{ seq, runId, item: jsonObject.parse(JSON.parse(item)) },
-});
+const sessionItemOf =
+  (sessionId: string) =>
+  ({ seq, run_id: runId, item }: ItemRow): SessionItem => ({
+    ...{ seq, runId },
+    item: readJson(jsonObject, item, { table: 'session_items', row: `${seq} of session ${sessionId}`, column: 'item' }),
+  });
 
 /** A page of the same. */
 export async function pageOfSessionItems(
@@ -137,7 +145,7 @@ export async function pageOfSessionItems(
   const order = [{ column: 'seq', order: 'asc' as const }];
   const query = itemsAfter(db, { tenant, id }, after).select('*');
   const { rows, more } = await rowsOfPage<ItemRow>(db, query, { order, bytes: 'octet_length(item)', limit });
-  return { rows: rows.map(sessionItemOf), more };
+  return { rows: rows.map(sessionItemOf(id)), more };
 }
 
 /** Removes a session with its items, under the lock of its row. */

@@ -1,9 +1,10 @@
 import type { Knex } from 'knex';
 import type { EnvironmentIdentity, EnvironmentName, EnvironmentPurpose } from '../../core/containers/environment.js';
-import { environmentSpec } from '../../core/containers/environment-spec.js';
+import { type EnvironmentSpec, environmentSpec } from '../../core/containers/environment-spec.js';
 import type { SeenEnvironment } from '../../core/containers/step-environment.js';
 import { canonical } from '../../core/json.js';
 import { OVER } from '../../core/runs/run.js';
+import { readJson } from '../database/stored-json.js';
 
 /**
  * `new`: nothing of it need exist. `up`: its container may run. `stopping`: someone stops it, for as long as their lease. `down`: it
@@ -54,11 +55,14 @@ export const kept = (row: Pick<EnvironmentRow, (typeof COLUMNS)[number]>, instan
   identity: {
     ...{ instance, runId: row.run_id, purpose: row.purpose, attempt: row.attempt, specHash: row.spec_hash },
     source: sourceOf(row, instance),
-    spec: environmentSpec.parse(JSON.parse(row.spec)),
+    spec: specOf(row),
     deadline: row.deadline.toISOString(),
   },
   ...{ engine: row.engine, key: row.key, state: row.state, begun: row.started_at !== null },
 });
+
+const specOf = ({ run_id: id, spec }: Pick<EnvironmentRow, 'run_id' | 'spec'>): EnvironmentSpec =>
+  readJson(environmentSpec, spec, { table: 'environments', row: `of run ${id}`, column: 'spec' });
 
 function sourceOf(
   { source_run, source_purpose, source_attempt }: Pick<EnvironmentRow, `source_${'run' | 'purpose' | 'attempt'}`>,
@@ -92,7 +96,7 @@ export async function findEnvironment(
 export async function seenEnvironment(db: Knex, runId: string): Promise<SeenEnvironment | null> {
   const row = await rows(db).where({ run_id: runId, purpose: 'run' }).orderBy('attempt', 'desc').first('spec');
   if (row === undefined) return null;
-  const { workdir, env } = environmentSpec.parse(JSON.parse(row.spec));
+  const { workdir, env } = specOf({ run_id: runId, spec: row.spec });
   return { workdir, names: Object.keys(env).sort() };
 }
 

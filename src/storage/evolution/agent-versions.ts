@@ -8,9 +8,10 @@ import {
   trialReport,
   type VERSION_STATUSES,
 } from '../../core/evolution/version.js';
-import { canonical, type JsonObject, type JsonValue, objectsIn } from '../../core/json.js';
+import { canonical, type JsonObject, type JsonValue, jsonValue, objectsIn } from '../../core/json.js';
 import type { SystemEventData } from '../../core/log/system-event.js';
 import { type Page, type PageOf, readCursor, writeCursor } from '../../core/page.js';
+import { readJson, readJsonOrNull } from '../database/stored-json.js';
 import { appendSystemEvent } from '../ops/system-events.js';
 import type { RunRow } from '../runs/run-row.js';
 import { runs } from '../runs/runs.js';
@@ -194,14 +195,18 @@ export async function outcomesOf(
   return { completed: row?.completed ?? 0, ended: row?.ended ?? 0 };
 }
 
-export const measureOf = (row: Pick<VersionRow, 'measure'>): Measure | null =>
-  row.measure === null ? null : measure.parse(JSON.parse(row.measure));
+const cell = ({ id }: Pick<VersionRow, 'id'>, column: keyof VersionRow) => ({
+  ...{ table: 'agent_versions', row: id, column },
+});
 
-const reportOf = (row: Pick<VersionRow, 'report'>): TrialReport | null =>
-  row.report === null ? null : trialReport.parse(JSON.parse(row.report));
+export const measureOf = (row: Pick<VersionRow, 'id' | 'measure'>): Measure | null =>
+  readJsonOrNull(measure, row.measure, cell(row, 'measure'));
 
-export const patchOf = (row: Pick<VersionRow, 'patch'>): readonly JsonObject[] =>
-  objectsIn(JSON.parse(row.patch) as JsonValue);
+const reportOf = (row: Pick<VersionRow, 'id' | 'report'>): TrialReport | null =>
+  readJsonOrNull(trialReport, row.report, cell(row, 'report'));
+
+export const patchOf = (row: Pick<VersionRow, 'id' | 'patch'>): readonly JsonObject[] =>
+  objectsIn(readJson(jsonValue, row.patch, cell(row, 'patch')));
 
 export const versionViewOf = (
   row: VersionRow,

@@ -17,6 +17,9 @@ const TASK = `case when strpos(r.metadata, '"taskId":') > 0 and strpos(r.metadat
   then 'task:' || (r.metadata::json ->> 'taskId')
   else 'input:' || encode(sha256(convert_to(r.agent || chr(10) || r.input, 'UTF8')), 'hex') end`;
 
+/** PostgreSQL reads fewer texts of times than RFC 3339 has: no offset of 16 hours, no year 0. */
+const dateOf = (time: string | undefined): Date | null => (time === undefined ? null : new Date(time));
+
 /**
  * Lists the runs of an export in the order in which they ended, and says how many they are. With `byTask` those of a task
  * follow each other; the task whose run ended first is the first. An erasure at the same moment is before it, and leaves
@@ -41,7 +44,7 @@ export async function listRunsOf(
         and (?::timestamptz is null or r.completed_at < ?)) found) dated`,
     [
       ...[id, tenant, [...status], created_at, agent ?? null, agent ?? null],
-      ...[since ?? null, since ?? null, until ?? null, until ?? null],
+      ...[dateOf(since), dateOf(since), dateOf(until), dateOf(until)],
     ],
   );
   const listed: { n?: number | null } | undefined = await trx('holdfast.export_runs')

@@ -15,6 +15,7 @@ import {
 } from '../../core/exports/export.js';
 import { canonical } from '../../core/json.js';
 import { errorView } from '../../core/runs/run.js';
+import { readJson, readJsonOrNull } from '../database/stored-json.js';
 import type { PageRows } from '../runs/page-rows.js';
 import { newestFirst, type Placed } from '../runs/run-list.js';
 import { eraseTagOfEnded } from './export-tags.js';
@@ -140,7 +141,9 @@ export async function endExportRow(
   return ended > 0;
 }
 
-export const requestOf = (row: ExportRow): ExportRequest => recordedExport.parse(JSON.parse(row.request));
+const cell = ({ id }: ExportRow, column: keyof ExportRow) => ({ table: 'exports', row: id, column });
+
+export const requestOf = (row: ExportRow): ExportRequest => readJson(recordedExport, row.request, cell(row, 'request'));
 
 /** `erasedSince`: how many of its runs are gone by now. */
 export const exportViewOf = (row: ExportRow, erasedSince = 0): ExportView => ({
@@ -151,12 +154,17 @@ export const exportViewOf = (row: ExportRow, erasedSince = 0): ExportView => ({
   actor: row.actor,
   folder: row.folder,
   progress: {
-    ...{ runs: row.runs, done: row.done, rows: row.rows, skipped: skipped.parse(JSON.parse(row.skipped)) },
-    sending: row.sending === null ? null : exportSending.parse(JSON.parse(row.sending)),
+    ...{
+      runs: row.runs,
+      done: row.done,
+      rows: row.rows,
+      skipped: readJson(skipped, row.skipped, cell(row, 'skipped')),
+    },
+    sending: readJsonOrNull(exportSending, row.sending, cell(row, 'sending')),
   },
-  files: z.array(exportFile).parse(JSON.parse(row.files)),
+  files: readJson(z.array(exportFile), row.files, cell(row, 'files')),
   erasedSince,
-  error: row.error === null ? null : errorView.parse(JSON.parse(row.error)),
+  error: readJsonOrNull(errorView, row.error, cell(row, 'error')),
   createdAt: row.created_at.toISOString(),
   updatedAt: row.updated_at.toISOString(),
   completedAt: row.completed_at?.toISOString() ?? null,

@@ -2,10 +2,9 @@ import type { Knex } from 'knex';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { documentName, type FalseMemory, falseChange } from '../../core/integrity/memory-rows.js';
 import type { Integrity } from '../../core/integrity.js';
-import { jsonObject } from '../../core/json.js';
 import type { DocumentName } from '../../core/memory/memory-view.js';
 import type { MemoryDocument } from '../../core/tools/tool-memory.js';
-import { type DocumentPlace, labelsOf, type MemoryPlace } from '../memory/documents.js';
+import { contentOf, type DocumentPlace, labelsOf, type MemoryPlace } from '../memory/documents.js';
 import { changesWithEvidence, type FoundDocument, falseDocuments, foundByKeys, foundByNames } from './memory-checks.js';
 
 const SHOWN_MOST = 20;
@@ -59,11 +58,15 @@ async function lookedAt(
   return { found, wrong: await falseDocuments(db, found) };
 }
 
+const namesOf = ({ space, owner, key }: FoundDocument['row']) => ({
+  ...{ space: space ?? '', owner: owner ?? '', key: key ?? '' },
+});
+
 /** The row of a document is as its last writer left it, so that its texts are what was written. */
 const documentOf = ({ row }: FoundDocument): MemoryDocument => ({
   ...{ space: row.space ?? '', key: row.key ?? '', version: Number(row.version) },
-  value: jsonObject.parse(JSON.parse(row.value ?? '{}')),
-  labels: labelsOf(row.labels ?? '[]'),
+  value: contentOf({ ...namesOf(row), value: row.value ?? '{}' }),
+  labels: labelsOf({ ...namesOf(row), labels: row.labels ?? '[]' }),
   changedAt: `${row.changed_at?.slice(0, 23)}Z`,
 });
 

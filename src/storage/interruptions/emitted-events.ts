@@ -1,6 +1,7 @@
 import type { Knex } from 'knex';
 import type { EmittedEvent } from '../../core/interruptions/emitted-event.js';
-import { canonical, type JsonValue } from '../../core/json.js';
+import { canonical, type JsonValue, jsonValue } from '../../core/json.js';
+import { readJson } from '../database/stored-json.js';
 import type { InterruptionRow } from './interruption-rows.js';
 import { eventMatches } from './interruptions.js';
 
@@ -20,6 +21,9 @@ export interface EmittedEventRow {
 }
 
 const events = (db: Knex) => db<EmittedEventRow>('holdfast.emitted_events');
+
+export const payloadOf = ({ id, payload }: EmittedEventRow): JsonValue =>
+  readJson(jsonValue, payload, { table: 'emitted_events', row: id, column: 'payload' });
 
 /**
  * Lets one transaction at a time match waits and events of a name, so that neither side misses the other. To be taken before

@@ -15,9 +15,10 @@ import {
   type Verdict,
 } from '../../core/interruptions/interruption.js';
 import { type PlacedWait, placedWait } from '../../core/interruptions/wait.js';
-import { canonical, type JsonValue } from '../../core/json.js';
+import { canonical, type JsonValue, jsonValue } from '../../core/json.js';
 import type { ApprovalTerms } from '../../core/runs/ending.js';
 import type { Rows } from '../database/columns.js';
+import { readJson, readJsonOrNull } from '../database/stored-json.js';
 import { inOneFlight } from '../database/transactions.js';
 import { type PageRows, rowsOfPage } from '../runs/page-rows.js';
 import { runColumns } from '../runs/run-columns.js';
@@ -219,17 +220,26 @@ const DECISION_GIVEN = 'id, interruption_id, run_id, tenant, vote, verdict, acto
 const verdicts = z.array(interruptionView.shape.verdicts.element);
 const capabilities = z.array(z.string());
 
+const cell = ({ id }: Pick<InterruptionRow, 'id'>, column: keyof InterruptionRow) => ({
+  ...{ table: 'interruptions', row: id, column },
+});
+const decisionCell = ({ id }: DecisionRow, column: keyof DecisionRow) => ({ table: 'decisions', row: id, column });
+
 export const capabilitiesOf = (row: InterruptionRow): readonly string[] =>
-  capabilities.parse(JSON.parse(row.capabilities));
+  readJson(capabilities, row.capabilities, cell(row, 'capabilities'));
+
+/** What the model asked for. */
+export const argumentsOf = (row: Pick<InterruptionRow, 'id' | 'arguments'>): JsonValue =>
+  readJson(jsonValue, row.arguments, cell(row, 'arguments'));
 
 export const decisionViewOf = (row: DecisionRow): DecisionView => ({
   id: row.id,
   verdict: row.verdict,
   actor: row.actor,
   message: row.message,
-  value: JSON.parse(row.value),
-  edit: row.edit === null ? null : argumentEdit.parse(JSON.parse(row.edit)),
-  always: row.always === null ? null : always.parse(JSON.parse(row.always)),
+  value: readJson(jsonValue, row.value, decisionCell(row, 'value')),
+  edit: readJsonOrNull(argumentEdit, row.edit, decisionCell(row, 'edit')),
+  always: readJsonOrNull(always, row.always, decisionCell(row, 'always')),
   decidedAt: row.decided_at.toISOString(),
 });
 
@@ -239,7 +249,7 @@ export const isPast = ({ expires_at: expiresAt }: InterruptionRow, nowMs: number
 
 /** Which wait of its call an interruption is; null: an approval. */
 export const waitOf = (row: InterruptionRow): PlacedWait | null =>
-  row.wait === null ? null : placedWait.parse(JSON.parse(row.wait));
+  readJsonOrNull(placedWait, row.wait, cell(row, 'wait'));
 
 export const interruptionViewOf = (
   row: InterruptionRow,
@@ -254,11 +264,11 @@ export const interruptionViewOf = (
   status: row.status,
   callId: row.call_id,
   tool: row.tool,
-  arguments: JSON.parse(row.arguments),
+  arguments: argumentsOf(row),
   capabilities: [...capabilitiesOf(row)],
   reason: { code: row.reason, text: row.reason_text },
   wait: waitOf(row)?.spec ?? null,
-  verdicts: verdicts.parse(JSON.parse(row.verdicts)),
+  verdicts: readJson(verdicts, row.verdicts, cell(row, 'verdicts')),
   digest: row.digest,
   requiredApprovals: row.required_approvals,
   separateRequester: row.separate_requester ?? row.required_approvals > 1,

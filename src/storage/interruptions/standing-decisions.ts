@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { StandingDecisionView, StandingRule } from '../../core/interruptions/standing.js';
 import { canonical } from '../../core/json.js';
 import { columnsOf, type Rows } from '../database/columns.js';
+import { readJson } from '../database/stored-json.js';
 import { type PageRows, rowsOfPage } from '../runs/page-rows.js';
 
 export interface StandingRow {
@@ -59,7 +60,7 @@ export const standingViewOf = (row: StandingRow): StandingDecisionView => ({
   agent: row.agent,
   tool: row.tool,
   toolVersion: row.tool_version,
-  scope: scopeShape.parse(JSON.parse(row.scope)),
+  scope: readJson(scopeShape, row.scope, { table: 'standing_decisions', row: row.id, column: 'scope' }),
   exact: row.exact,
   actor: row.actor,
   madeAt: row.made_at.toISOString(),

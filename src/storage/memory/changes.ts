@@ -1,10 +1,12 @@
 import type { Knex } from 'knex';
 import { z } from 'zod';
+import { changeName } from '../../core/integrity/memory-rows.js';
 import { canonical } from '../../core/json.js';
 import { type StateOp, stateOp } from '../../core/tools/agent-state.js';
 import { type MemoryRef, memoryRef, type TrustLabel } from '../../core/tools/tool-memory.js';
+import { type Cell, readJson } from '../database/stored-json.js';
 import type { KeptChange } from './crdt-document.js';
-import { type DocumentPlace, labelsOf } from './documents.js';
+import { type DocumentPlace, readLabels } from './documents.js';
 import type { WriteEvidence } from './evidence-rows.js';
 
 /** A row of `holdfast.memory_changes` as the driver gives it. */
@@ -50,12 +52,16 @@ const opList = z.array(stateOp);
 const refList = z.array(memoryRef);
 const nameList = z.array(z.string());
 
+const cell = (row: ChangeRow, column: keyof ChangeRow): Cell => ({
+  ...{ table: 'memory_changes', row: changeName(row), column },
+});
+
 const changeOf = (row: ChangeRow): MadeChange => ({
-  ...{ version: row.version, base: row.base, ops: opList.parse(JSON.parse(row.ops)) },
+  ...{ version: row.version, base: row.base, ops: readJson(opList, row.ops, cell(row, 'ops')) },
   ...{ runId: row.run_id, callId: row.call_id, event: row.event, agent: row.agent, at: row.at },
-  actors: nameList.parse(JSON.parse(row.actors)),
-  derivedFrom: refList.parse(JSON.parse(row.derived_from)),
-  labels: labelsOf(row.labels),
+  actors: readJson(nameList, row.actors, cell(row, 'actors')),
+  derivedFrom: readJson(refList, row.derived_from, cell(row, 'derived_from')),
+  labels: readLabels(row.labels, cell(row, 'labels')),
 });
 
 export async function insertChange(

@@ -1,7 +1,9 @@
 import type { Knex } from 'knex';
 import { z } from 'zod';
+import { documentName } from '../../core/integrity/memory-rows.js';
 import { canonical, type JsonObject, type JsonValue, jsonObject, plainText } from '../../core/json.js';
 import { type MemoryDocument, type TrustLabel, trustLabel } from '../../core/tools/tool-memory.js';
+import { type Cell, readJson } from '../database/stored-json.js';
 
 /** A part of a space: what belongs to one owner. */
 export interface MemoryPlace {
@@ -42,11 +44,21 @@ export const SHOWN = ['space', 'owner', 'key', 'version', 'value', 'labels', 'ch
 export type ShownRow = Pick<DocumentRow, (typeof SHOWN)[number]>;
 
 const labelList = z.array(trustLabel);
-export const labelsOf = (text: string): readonly TrustLabel[] => labelList.parse(JSON.parse(text));
+type Named = Pick<DocumentRow, 'space' | 'owner' | 'key'>;
+const cell = (named: Named, column: keyof DocumentRow): Cell => ({
+  ...{ table: 'memory_documents', row: documentName(named), column },
+});
 
-export const documentOf = ({ space, key, version, value, labels, changed_at: at }: ShownRow): MemoryDocument => ({
-  ...{ space, key, version, value: jsonObject.parse(JSON.parse(value)) },
-  ...{ labels: labelsOf(labels), changedAt: at.toISOString() },
+/** Labels as rows of memory and of sessions have them. */
+export const readLabels = (labels: string, of: Cell): readonly TrustLabel[] => readJson(labelList, labels, of);
+export const labelsOf = (row: Named & Pick<DocumentRow, 'labels'>): readonly TrustLabel[] =>
+  readLabels(row.labels, cell(row, 'labels'));
+export const contentOf = (row: Named & Pick<DocumentRow, 'value'>): JsonObject =>
+  readJson(jsonObject, row.value, cell(row, 'value'));
+
+export const documentOf = (row: ShownRow): MemoryDocument => ({
+  ...{ space: row.space, key: row.key, version: row.version, value: contentOf(row) },
+  ...{ labels: labelsOf(row), changedAt: row.changed_at.toISOString() },
 });
 
 /** Of a document whose time is not over. */
@@ -66,7 +78,7 @@ export async function labelsOfDocuments(db: Knex, places: readonly DocumentPlace
   const found: TrustLabel[] = [];
   for (const { tenant, space, owner, key } of places) {
     const row = await documents(db).where({ tenant, space, owner, key }).first('labels');
-    if (row !== undefined) found.push(...labelsOf(row.labels));
+    if (row !== undefined) found.push(...labelsOf({ space, owner, key, ...row }));
   }
   return found;
 }

@@ -1,10 +1,10 @@
 import type { Knex } from 'knex';
 import { z } from 'zod';
-import { type JsonObject, jsonObject } from '../../core/json.js';
+import type { JsonObject } from '../../core/json.js';
 import type { MemoryEntry, MemorySpaceView } from '../../core/memory/memory-view.js';
 import { type Page, type PageOf, readCursor, writeCursor } from '../../core/page.js';
 import type { MemoryScope } from '../../core/tools/memory-space.js';
-import { type DocumentPlace, type DocumentRow, documents, LIVING, labelsOf } from './documents.js';
+import { contentOf, type DocumentPlace, type DocumentRow, documents, LIVING, labelsOf } from './documents.js';
 
 /** The spaces of a tenant that have documents, in the order of their names. */
 export async function spacesOf(db: Knex, tenant: string): Promise<MemorySpaceView[]> {
@@ -24,7 +24,7 @@ const LISTED = ['space', 'owner', 'key', 'version', 'labels', 'created_at', 'cha
 type ListedEntry = Omit<MemoryEntry, 'integrity'>;
 
 const entryOf = (row: Pick<DocumentRow, (typeof LISTED)[number]>): ListedEntry => ({
-  ...{ space: row.space, owner: row.owner, key: row.key, version: row.version, labels: [...labelsOf(row.labels)] },
+  ...{ space: row.space, owner: row.owner, key: row.key, version: row.version, labels: [...labelsOf(row)] },
   ...{ createdAt: row.created_at.toISOString(), changedAt: row.changed_at.toISOString() },
   expiresAt: row.expires_at?.toISOString() ?? null,
 });
@@ -69,7 +69,7 @@ export async function readDocument(
     .where({ tenant, space, owner, key })
     .whereRaw(LIVING)
     .first(...LISTED, 'value');
-  return row === undefined ? null : { ...entryOf(row), value: jsonObject.parse(JSON.parse(row.value)) };
+  return row === undefined ? null : { ...entryOf(row), value: contentOf(row) };
 }
 
 /** Removes a document with its history. Gives its version; null: there was none. */

@@ -1,6 +1,7 @@
 import type { Knex } from 'knex';
-import { canonical, type JsonObject } from '../../core/json.js';
+import { canonical, jsonObject } from '../../core/json.js';
 import type { SystemEvent, SystemEventDraft, SystemEventFilter } from '../../core/log/system-event.js';
+import { readJson } from '../database/stored-json.js';
 import { inOneFlight } from '../database/transactions.js';
 import { rowsOfPage } from '../runs/page-rows.js';
 
@@ -128,8 +129,7 @@ const eventOf = (row: SystemEventRow): SystemEvent => ({
   ...{ seq: Number(row.position), kind: row.kind, at: row.at.toISOString() },
   tenant: row.shared ? null : row.tenant,
   ...{ taskId: row.task_id, runId: row.run_id, workerId: row.worker_id },
-  // Only statements of ours write it, and each writes an object.
-  data: JSON.parse(row.data) as JsonObject,
+  data: readJson(jsonObject, row.data, { table: 'system_events', row: String(row.position), column: 'data' }),
 });
 
 /** Says that so many segments are in the queue now, if it is another number than was told last. */

@@ -2,6 +2,7 @@ import type { Knex } from 'knex';
 import { type WorkerOffer, workerOffer } from '../../core/containers/worker-offer.js';
 import { HEARTBEAT_OLD_MS, type StopMode, type WorkerRole, type WorkerView } from '../../core/queue/worker.js';
 import type { OwnConnection } from '../database/database.js';
+import { readJsonOrNull } from '../database/stored-json.js';
 import { appendSystemEvent } from '../ops/system-events.js';
 import { type PageRows, rowsOfPage } from '../runs/page-rows.js';
 import { deleteNotesOfLeaving, deleteWorkNotes } from './work-notes.js';
@@ -212,7 +213,7 @@ const workerViewOf = (row: WorkerRow): WorkerView => ({
   running: row.running,
   containers: row.containers,
   engine: row.engine,
-  offer: row.offer === null ? null : workerOffer.parse(JSON.parse(row.offer)),
+  offer: readJsonOrNull(workerOffer, row.offer, { table: 'workers', row: row.id, column: 'offer' }),
   aloneRunId: row.alone_run_id,
   startedAt: row.started_at.toISOString(),
   heartbeatAt: row.heartbeat_at.toISOString(),

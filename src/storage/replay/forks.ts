@@ -14,6 +14,7 @@ import {
 } from '../../core/replay/begun-calls.js';
 import type { Rebinding } from '../../core/replay/rebinding.js';
 import { isOver } from '../../core/runs/run.js';
+import { readJson } from '../database/stored-json.js';
 import { breathe } from '../database/timing.js';
 import { runs } from '../runs/runs.js';
 
@@ -56,13 +57,13 @@ export async function copyInterruptions(
       id: text(row['id']).replace(text(row['interruption_id']), idOf(row, 'interruption_id')),
       interruption_id: idOf(row, 'interruption_id'),
       run_id: to.runId,
-      edit: row['edit'] === null ? null : editWithDigest(digests, text(row['edit'])),
+      edit: row['edit'] === null ? null : editWithDigest(digests, row),
     })),
   );
 }
 
-function editWithDigest(digests: ReadonlyMap<string, string>, stored: string): string {
-  const edit = argumentEdit.parse(JSON.parse(stored));
+function editWithDigest(digests: ReadonlyMap<string, string>, row: Row): string {
+  const edit = readJson(argumentEdit, text(row['edit']), cell('decisions', row, 'edit'));
   return canonical({ ...edit, digest: digests.get(edit.digest) ?? edit.digest });
 }
 
@@ -148,8 +149,13 @@ function assertAsLogged(runId: string, row: Row, later: LaterOutcome | null): vo
   );
 }
 
+/** The row of a call is named by its call. */
+const cell = (table: string, row: Row, column: string) => ({
+  ...{ table, row: text(row[table === 'calls' ? 'call_id' : 'id']), column },
+});
+
 const waitingOf = (row: Row): CallWait | null =>
-  row['waiting'] == null ? null : callWait.parse(JSON.parse(text(row['waiting'])));
+  row['waiting'] == null ? null : readJson(callWait, text(row['waiting']), cell('calls', row, 'waiting'));
 
 async function assertChildrenOver(trx: Knex.Transaction, calls: readonly Row[]): Promise<void> {
   for (const row of calls) {
@@ -175,7 +181,7 @@ function unsettled(row: Row, wait: BegunWait | null, asked: ReadonlyMap<string, 
   const waiting = waitingOf(row);
   const interruption = wait === null ? undefined : asked.get(wait.interruptionId);
   if (wait === null || interruption === undefined) return row;
-  const placed = placedWait.parse(JSON.parse(text(interruption['wait'])));
+  const placed = readJson(placedWait, text(interruption['wait']), cell('interruptions', interruption, 'wait'));
   const dueAt = placed.spec.kind === 'timer' ? (interruption['expires_at'] as Date).toISOString() : null;
   // Written by `claimCall` alone.
   const resumed = row['resumed'] == null ? null : (JSON.parse(text(row['resumed'])) as Settlement);

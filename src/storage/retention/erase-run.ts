@@ -4,6 +4,7 @@ import { canonical } from '../../core/json.js';
 import { EMPTY_STATE } from '../../core/log/state.js';
 import { errorView } from '../../core/runs/run.js';
 import { removeItemsOfRun } from '../agents/session-cut.js';
+import { readJsonIfLegible } from '../database/stored-json.js';
 import { ERASED_NAME } from '../exports/export-tags.js';
 import { removeFromExports } from '../exports/exported-runs.js';
 import { eraseMemoryOfRun } from '../memory/erase.js';
@@ -102,7 +103,7 @@ async function eraseInterruptions(trx: Knex.Transaction, runId: string): Promise
 /** Why it failed, in no words of its own. */
 function errorOf({ error }: RunRow): string | null {
   if (error === null) return null;
-  const { code } = errorView.parse(JSON.parse(error));
+  const code = readJsonIfLegible(errorView, error)?.code ?? '';
   const known = isErrorCode(code) ? code : 'run_failed';
   return canonical({ code: known, message: ERASED, hint: ERRORS[known].hint });
 }

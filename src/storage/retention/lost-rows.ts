@@ -4,6 +4,7 @@ import type { Loss, LossEntry } from '../../core/evidence/log-entry.js';
 import { sha256 } from '../../core/json.js';
 import { callOutcome } from '../../core/log/call-outcome.js';
 import type { LostCall, LostDecision } from '../../core/log/repair.js';
+import { readJsonIfLegible } from '../database/stored-json.js';
 import { appendEntries, entryRows, lockLog } from '../evidence/log-rows.js';
 
 /** The natural key of the event that names the source of a repaired run. It stays when its payload is erased. */
@@ -45,13 +46,8 @@ export async function callsBeside(db: Knex, runId: string, known: ReadonlySet<st
 }
 
 /** What cannot be read says nothing of what happened. */
-function typeOf(outcome: string | null): LostCall['outcome'] {
-  try {
-    return callOutcome.parse(JSON.parse(outcome ?? 'null')).type;
-  } catch {
-    return null;
-  }
-}
+const typeOf = (outcome: string | null): LostCall['outcome'] =>
+  outcome === null ? null : (readJsonIfLegible(callOutcome, outcome)?.type ?? null);
 
 /** What people, time and others have said on interruptions of a run, beside those that are known to be decided. */
 export async function decisionsBeside(

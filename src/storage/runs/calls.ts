@@ -7,6 +7,7 @@ import { type CallWait, callWait } from '../../core/interruptions/wait.js';
 import { canonical, type JsonValue } from '../../core/json.js';
 import { type CallOutcome, callOutcome } from '../../core/log/call-outcome.js';
 import type { Effect } from '../../core/tools/tool.js';
+import { readJson } from '../database/stored-json.js';
 
 interface CallRow {
   run_id: string;
@@ -73,7 +74,8 @@ export interface KeptOutcome extends CallOutcomeRow {
   readonly isNew?: boolean;
 }
 
-export const outcomeOf = (row: CallOutcomeRow): CallOutcome => callOutcome.parse(JSON.parse(row.outcome ?? 'null'));
+export const outcomeOf = (row: CallOutcomeRow): CallOutcome =>
+  readJson(callOutcome, row.outcome ?? 'null', { table: 'calls', row: row.call_id, column: 'outcome' });
 
 export const rowOf = (intent: CallIntent, outcome: CallOutcome | null): CallOutcomeRow => ({
   run_id: intent.runId,

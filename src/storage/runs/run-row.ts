@@ -4,6 +4,7 @@ import type { Integrity } from '../../core/integrity.js';
 import { type JsonObject, type JsonValue, jsonObject, jsonValue } from '../../core/json.js';
 import { usdOf } from '../../core/money.js';
 import { errorView, type RunLimits, type RunStatus, type RunView, runLimits, type Usage } from '../../core/runs/run.js';
+import { readJson, readJsonOrNull } from '../database/stored-json.js';
 
 /** A row of `holdfast.runs` as the driver gives it: int8 as text. */
 export interface RunRow {
@@ -67,20 +68,22 @@ export interface RunRow {
 /** As `grantsToJson` wrote them; the parser of grants checks the rest. */
 const grantRows = z.array(z.looseObject({ capability: z.string(), effect: z.enum(['allow', 'ask', 'deny']) }));
 
-export const limitsOf = (row: RunRow): RunLimits => runLimits.parse(JSON.parse(row.limits));
-export const grantsOf = (row: Pick<RunRow, 'grants'>): z.infer<typeof grantRows> =>
-  grantRows.parse(JSON.parse(row.grants));
+const cell = ({ id }: Pick<RunRow, 'id'>, column: keyof RunRow) => ({ table: 'runs', row: id, column });
+
+export const limitsOf = (row: Pick<RunRow, 'id' | 'limits'>): RunLimits =>
+  readJson(runLimits, row.limits, cell(row, 'limits'));
+export const grantsOf = (row: Pick<RunRow, 'id' | 'grants'>): z.infer<typeof grantRows> =>
+  readJson(grantRows, row.grants, cell(row, 'grants'));
 const idList = z.array(z.string());
-export const ancestorsOf = (row: Pick<RunRow, 'ancestors'>): readonly string[] =>
-  idList.parse(JSON.parse(row.ancestors));
-export const inputOf = (row: RunRow): JsonValue => jsonValue.parse(JSON.parse(row.input));
+export const ancestorsOf = (row: Pick<RunRow, 'id' | 'ancestors'>): readonly string[] =>
+  readJson(idList, row.ancestors, cell(row, 'ancestors'));
+export const inputOf = (row: RunRow): JsonValue => readJson(jsonValue, row.input, cell(row, 'input'));
 
-export const metadataOf = (row: RunRow): JsonObject => jsonObject.parse(JSON.parse(row.metadata));
+export const metadataOf = (row: RunRow): JsonObject => readJson(jsonObject, row.metadata, cell(row, 'metadata'));
 
-export const errorOf = (row: Pick<RunRow, 'error'>): ErrorView | null => {
-  if (row.error === null) return null;
-  const view = errorView.parse(JSON.parse(row.error));
-  return { ...view, code: isErrorCode(view.code) ? view.code : 'run_failed' };
+export const errorOf = (row: Pick<RunRow, 'id' | 'error'>): ErrorView | null => {
+  const view = readJsonOrNull(errorView, row.error, cell(row, 'error'));
+  return view === null ? null : { ...view, code: isErrorCode(view.code) ? view.code : 'run_failed' };
 };
 
 /** With that of the runs below that are over. */
@@ -105,7 +108,7 @@ export function runViewOf(row: RunRow, pending: readonly string[], integrity: In
     agentVersion: row.agent_version,
     status: row.status,
     input: inputOf(row),
-    output: row.output === null ? null : jsonValue.parse(JSON.parse(row.output)),
+    output: readJsonOrNull(jsonValue, row.output, cell(row, 'output')),
     error: errorOf(row),
     interruptions: [...pending],
     segment: row.segment,

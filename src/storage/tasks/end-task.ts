@@ -7,6 +7,7 @@ import {
   type TrajectoryResult,
   trajectoryResult,
 } from '../../core/trajectories/trajectory-result.js';
+import { readJson } from '../database/stored-json.js';
 import { lastReward } from './rewards.js';
 import { recordTaskEnded } from './task-events.js';
 import type { TaskRow } from './tasks.js';
@@ -49,7 +50,7 @@ async function tryAgain(trx: Knex.Transaction, runId: string, result: Trajectory
   const task: TaskRow | undefined = await trx('holdfast.tasks').where({ run_id: runId }).forUpdate().first();
   if (task === undefined || task.status !== 'open') return false;
   const { id, attempts: attempt } = task;
-  const terms = taskRetries.parse(JSON.parse(task.retries));
+  const terms = readJson(taskRetries, task.retries, { table: 'tasks', row: task.id, column: 'retries' });
   const afterMs = retryAfterMs(terms, { taskId: id, attempt: attempt - task.attempts_before });
   if (afterMs === null) return false;
   const retryAt = trx.raw(`clock_timestamp() + ? * interval '1 ms'`, [afterMs]);
@@ -74,7 +75,8 @@ export async function endedTask(
     .whereNot({ status: 'open' })
     .first('result', db.raw('extract(epoch from completed_at - created_at)::text as seconds'));
   if (row === undefined || row.result === null) return null;
-  const result = trajectoryResult.parse(JSON.parse(row.result));
+  const place = { table: 'tasks', row: `of run ${runId}`, column: 'result' };
+  const result = readJson(trajectoryResult, row.result, place);
   const code = result.type === 'error' ? result.code : null;
   return { result: result.type, code, seconds: Math.max(0, Number(row.seconds)) };
 }

@@ -8,6 +8,7 @@ import {
   rewardDataHash,
   rewardHash,
 } from '../../core/tasks/reward.js';
+import { readJson } from '../database/stored-json.js';
 import { type PageRows, rowsOfPage } from '../runs/page-rows.js';
 
 interface RewardRow {
@@ -44,7 +45,8 @@ const sealOf = (row: RewardRow): RewardSeal => ({
 });
 
 function viewOf(row: CheckedRow): RewardView {
-  const data = judgement.parse(JSON.parse(row.data ?? 'null'));
+  const place = { table: 'rewards', row: `version ${row.version} of run ${row.run_id}`, column: 'data' };
+  const data = readJson(judgement, row.data ?? 'null', place);
   const isSaid = row.run_key === null || row.data_hash === rewardDataHash(row.run_key, row.version, data);
   const isSealed = row.hash === rewardHash(sealOf(row), row.data_hash);
   return {

@@ -1,6 +1,8 @@
 import type { Knex } from 'knex';
 import { type FieldError, HoldfastError } from '../../core/errors/errors.js';
+import { digestOf, type JsonObject, jsonObject } from '../../core/json.js';
 import { differencesOf } from '../../core/tasks/task-differences.js';
+import { readJson } from '../database/stored-json.js';
 
 /** A definition of tasks as it is kept: canonical JSON under its hash. */
 export interface KeptDefinition {
@@ -55,10 +57,24 @@ const touched = (trx: Knex.Transaction, tenant: string, hash: string) =>
     .update({ created_at: trx.fn.now() as unknown as Date })
     .returning('deprecated_reason');
 
+/** What is kept under a hash. Throws `row_changed` where it is not what the hash names: tasks would be judged by other tests. */
+export function definitionIn({ hash, definition }: Pick<KeptDefinition, 'hash' | 'definition'>): JsonObject {
+  const found = readJson(jsonObject, definition, { table: 'task_definitions', row: hash, column: 'definition' });
+  const { createdAt: _made, ...named } = found;
+  if (digestOf(named) === hash) return found;
+  throw new HoldfastError(
+    'row_changed',
+    `task_definitions, row ${hash}, definition: it is another definition than the hash names.`,
+    {
+      hint: 'Someone changed the database. Put the definition back from a backup, or register it under a new version.',
+    },
+  );
+}
+
 const DIFFERENCES_SHOWN = 5;
 
 function taken({ name, version, hash, definition }: KeptDefinition, other: KeptDefinition): HoldfastError {
-  const fields = differencesOf(JSON.parse(other.definition), JSON.parse(definition)).slice(0, DIFFERENCES_SHOWN);
+  const fields = differencesOf(definitionIn(other), definitionIn({ hash, definition })).slice(0, DIFFERENCES_SHOWN);
   const where = fields.map(({ pointer }) => pointer).join(', ');
   return new HoldfastError(
     'task_definition_taken',

@@ -5,6 +5,7 @@ import type { TaskView } from '../../core/tasks/task.js';
 import { taskDefinition } from '../../core/tasks/task-definition.js';
 import type { TaskRetries } from '../../core/tasks/task-retries.js';
 import { trajectoryResult } from '../../core/trajectories/trajectory-result.js';
+import { readJson, readJsonIfLegible, readJsonOrNull } from '../database/stored-json.js';
 import { recordTaskEnded, recordTaskSubmitted } from './task-events.js';
 
 /** `open`: its run goes on, or another one of it is to follow. Else as its last run ended. */
@@ -156,7 +157,7 @@ export async function cancelOpenTask(trx: Knex.Transaction, id: string, reason: 
 export async function eraseTaskOf(trx: Knex.Transaction, runId: string): Promise<void> {
   const row = await tasks(trx).where({ run_id: runId }).first('result');
   if (row === undefined) return;
-  const ended = result.parse(row.result === null ? null : JSON.parse(row.result));
+  const ended = row.result === null ? null : readJsonIfLegible(trajectoryResult, row.result);
   const words = ended !== null && 'reason' in ended ? { ...ended, reason: ERASED } : ended;
   const left = words?.type === 'partial_success' ? { ...words, missing: [] } : words;
   const erased = { parameters: '{}', metadata: '{}', result: left === null ? null : canonical(left) };
@@ -178,12 +179,12 @@ export const isDead = ({ status, result_type: type }: Pick<TaskRow, 'status' | '
 export const deadSql = (of: string): string => `${of}.status = 'failed' and ${of}.result_type = 'error'`;
 
 const difficulty = taskDefinition.shape.difficulty;
-const result = trajectoryResult.nullable();
+const cell = ({ id }: Pick<TaskRow, 'id'>, column: keyof TaskRow) => ({ table: 'tasks', row: id, column });
 
 export const taskViewOf = (row: SeenTask): TaskView => ({
   ...{ id: row.id, tenant: row.tenant, name: row.name, version: row.version, definitionHash: row.definition_hash },
   ...{ category: row.category, difficulty: difficulty.parse(row.difficulty), tags: row.tags, agent: row.agent },
-  parameters: jsonObject.parse(JSON.parse(row.parameters)),
+  parameters: readJson(jsonObject, row.parameters, cell(row, 'parameters')),
   ...{
     seed: Number(row.seed),
     image: row.image,
@@ -194,9 +195,9 @@ export const taskViewOf = (row: SeenTask): TaskView => ({
   status: statusOf(row),
   ...{ runId: row.run_id, attempts: row.attempts, requeues: row.requeues },
   dead: isDead(row),
-  result: result.parse(row.result === null ? null : JSON.parse(row.result)),
+  result: readJsonOrNull(trajectoryResult, row.result, cell(row, 'result')),
   ...{ reward: row.reward, verificationPassed: row.verification_passed },
-  metadata: jsonObject.parse(JSON.parse(row.metadata)),
+  metadata: readJson(jsonObject, row.metadata, cell(row, 'metadata')),
   ...{ createdAt: row.created_at.toISOString(), updatedAt: row.updated_at.toISOString() },
   retryAt: row.retry_at?.toISOString() ?? null,
   completedAt: row.completed_at?.toISOString() ?? null,

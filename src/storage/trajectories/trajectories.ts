@@ -17,6 +17,7 @@ import type { Sketch } from '../../core/trajectories/trajectory-score.js';
 import { trajectoryCounts } from '../../core/trajectories/trajectory-score.js';
 import { chargesByTurn } from '../budgets/charges.js';
 import { seenEnvironment } from '../containers/environments.js';
+import { readJson, readJsonOrNull } from '../database/stored-json.js';
 import { breathe } from '../database/timing.js';
 import { shownRun } from '../integrity/legible-rows.js';
 import { readLoggedEvents } from '../log/read-events.js';
@@ -60,7 +61,7 @@ export async function sketchesBefore(
   }: { readonly runId: string; readonly tenant: string; readonly agent: string; readonly taskId: string | null },
   limit: number,
 ): Promise<readonly Sketch[]> {
-  const rows: Pick<TrajectoryRow, 'sketch'>[] = await db('holdfast.trajectories as t')
+  const rows: Pick<TrajectoryRow, 'run_id' | 'sketch'>[] = await db('holdfast.trajectories as t')
     .where(taskId === null ? { 't.tenant': tenant, 't.agent': agent } : { 't.tenant': tenant, 't.task_id': taskId })
     .whereRaw('(t.created_at, t.run_id) < (select r.created_at, r.id from holdfast.runs r where r.id = ?)', [runId])
     .orderBy([
@@ -68,8 +69,10 @@ export async function sketchesBefore(
       { column: 't.run_id', order: 'desc' },
     ])
     .limit(limit)
-    .select('t.sketch');
-  return rows.map(({ sketch }) => sketchShape.parse(JSON.parse(sketch)));
+    .select('t.run_id', 't.sketch');
+  return rows.map(({ run_id: row, sketch }) =>
+    readJson(sketchShape, sketch, { table: 'trajectories', row, column: 'sketch' }),
+  );
 }
 
 /** Keeps what lists are narrowed by, once, and tells it: under the lock of the run's row. False: it was kept before. */
@@ -201,8 +204,8 @@ function narrow(query: Knex.QueryBuilder, filter: TrajectoryFilter, table: strin
   const { result, status, agent, model, task, tag, minReward, maxReward, from, to } = filter;
   if (status !== undefined) query.where({ 'r.status': status });
   if (agent !== undefined) query.where({ [`${table}.agent`]: agent });
-  if (from !== undefined) query.whereRaw(`${table}.created_at >= ?::timestamptz`, [from]);
-  if (to !== undefined) query.whereRaw(`${table}.created_at < ?::timestamptz`, [to]);
+  if (from !== undefined) query.whereRaw(`${table}.created_at >= ?::timestamptz`, [new Date(from)]);
+  if (to !== undefined) query.whereRaw(`${table}.created_at < ?::timestamptz`, [new Date(to)]);
   if (result !== undefined) query.where({ 't.result': result });
   if (task !== undefined) query.where({ 't.task_id': task });
   if (model !== undefined) query.whereRaw('t.models @> array[?]::text[]', [model]);
@@ -223,7 +226,7 @@ export const summaryOf = (row: ListedRow, reward: RewardView | null, integrity: 
   model: row.models?.[0] ?? null,
   models: row.models ?? [],
   totalSteps: row.steps,
-  counts: row.counts === null ? null : trajectoryCounts.parse(JSON.parse(row.counts)),
+  counts: readJsonOrNull(trajectoryCounts, row.counts, { table: 'trajectories', row: row.id, column: 'counts' }),
   qualityScore: row.quality,
   diversityScore: row.diversity,
   scoreVersion: row.score_version,

@@ -29,6 +29,12 @@ const ends = (reason: string, times: number) =>
     const asked = typeof input === 'string' ? 0 : again;
     return asked < times ? ended(reason, say('The answer is'), call('pay', {})) : ended('stop', say('whole'));
   });
+const many = (calls: number) =>
+  functionModel(`many-${calls}`, ({ input }) =>
+    typeof input === 'string' || input.length < 2
+      ? ended('tool_calls', ...Array.from({ length: calls }, (_, n) => call('pay', {}, `c${n}`)))
+      : ended('stop', say('done')),
+  );
 const mute = functionModel('mute', () => ended('stop', say('')));
 
 const agent = (name: string, model: ReturnType<typeof functionModel>, more: object = {}) =>
@@ -41,6 +47,7 @@ const config = {
     agent('always', ends('length', 99), { onTruncated: 'continue' }),
     agent('filtered', ends('content_filter', 1)),
     agent('mute', mute),
+    ...[500, 501].map((calls) => agent(`many-${calls}`, many(calls))),
   ],
 };
 
@@ -56,6 +63,22 @@ describeEachDatabase('an answer', (database) => {
     expect(await responded(run.id)).toEqual(['length']);
     expect(run.usage.totalTokens).toBe(15);
     expect(made).not.toContain(run.id);
+  });
+
+  it('with more calls than one may make fails the run, and none of them is made', async () => {
+    const run = await runToRest(t.engine, 'many-501', 'Pay.');
+    expect(run).toMatchObject({ status: 'failed', error: { code: 'too_many_calls' }, turns: 1 });
+    expect(run.error?.message).toContain('501 calls; an answer may make 500');
+    expect(await responded(run.id)).toEqual(['too_many_calls']);
+    expect(made).not.toContain(run.id);
+    expect(await t.engine.replayRun(run.id, {}, ADMIN)).toMatchObject({ result: 'same', differences: [] });
+  });
+
+  it.runIf(SLOW)('with as many calls as one may make has them made', { timeout: 120_000 }, async () => {
+    const { id } = await t.engine.startRun({ agent: 'many-500', input: 'Pay.' }, ADMIN);
+    const run = await t.engine.getRun(id, ADMIN, { waitMs: 100_000 });
+    expect(run).toMatchObject({ status: 'completed', output: 'done' });
+    expect(made.filter((one) => one === id)).toHaveLength(500);
   });
 
   it.runIf(SLOW)('that was cut is asked for again where the agent says so', async () => {

@@ -54,6 +54,18 @@ describe('The data directory', () => {
     await db.close();
   });
 
+  test('with artifacts of tasks is closed as before: they are ours', () => {
+    for (const path of [dir, join(dir, 'artifacts'), join(dir, 'artifacts', 'run_1')]) {
+      mkdirSync(path, { recursive: true });
+      chmodSync(path, 0o755);
+    }
+    writeFileSync(join(dir, 'artifacts', 'run_1', 'patch.diff'), '');
+    chmodSync(join(dir, 'artifacts', 'run_1', 'patch.diff'), 0o644);
+    takeDataDir(dir);
+    expect([modeOf(dir), openIn(dir)]).toEqual([0o700, []]);
+    expect(doctor()).toMatchObject({ status: 'ok' });
+  });
+
   test('that holds someone else’s files keeps its mode and those files; what is ours is closed', () => {
     chmodSync(dir, 0o755);
     writeFileSync(join(dir, 'index.html'), '');

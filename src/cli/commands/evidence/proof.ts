@@ -3,6 +3,7 @@ import { Argument, Command } from 'commander';
 import { z } from 'zod';
 import { HoldfastError } from '../../../core/errors/errors.js';
 import { consistencyView } from '../../../core/evidence/log-view.js';
+import { jsonOrNull } from '../../../core/json.js';
 import { checkProof, givenOf, type ProofReport, textOfFile } from '../../../proof/verify.mjs';
 import { connect } from '../../connect.js';
 import { idArgument, json, jsonOption, misuse } from '../../options.js';
@@ -68,7 +69,7 @@ function show({ proven, notProven }: ProofReport): void {
 
 const proofIn = (file: string | undefined): readonly string[] => {
   if (file === undefined) return [];
-  const parsed = consistencyView.safeParse(JSON.parse(read(file)));
+  const parsed = consistencyView.safeParse(jsonOrNull(read(file)));
   if (!parsed.success) throw misuse(`${file} holds no consistency proof.`);
   return parsed.data.proof;
 };

@@ -1,14 +1,14 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
 import { connect } from '../../connect.js';
-import { idArgument, json, jsonOption, numberOf } from '../../options.js';
+import { filled, idArgument, json, jsonOption, numberOf } from '../../options.js';
 import { plain, print, printJson } from '../../print.js';
 
 const options = z.object({
   json,
   passed: z.boolean().optional(),
   failed: z.boolean().optional(),
-  reason: z.string().min(1).optional(),
+  reason: z.string().optional(),
   signal: z.record(z.string(), z.number()).default({}),
 });
 
@@ -29,7 +29,7 @@ export const rewardCommand = (): Command =>
     )
     .addOption(new Option('--passed', 'a verifier says that the job was done').conflicts('failed'))
     .option('--failed', 'a verifier says that it was not')
-    .option('--reason <text>', 'why')
+    .addOption(new Option('--reason <text>', 'why').argParser(filled))
     .addOption(jsonOption())
     .action(async (run: string, reward: number, raw: unknown) => {
       const { json: asJson, passed, failed, reason, signal } = options.parse(raw);

@@ -1,10 +1,10 @@
-import { writeFileSync } from 'node:fs';
+import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { Command, Option } from 'commander';
 import { z } from 'zod';
 import { CRASH_LIFE } from '../../crashtest/crash-life.js';
 import type { CrashTestReport, Tried } from '../../crashtest/crash-test.js';
 import { EXIT_CODES } from '../../exit-codes.js';
-import { json, jsonOption, whole } from '../../options.js';
+import { json, jsonOption, misuse, whole } from '../../options.js';
 import { plain, print, printJson, printNote, printTable } from '../../print.js';
 
 const options = z.object({
@@ -31,6 +31,7 @@ export const crashTestCommand = (): Command =>
     .addOption(jsonOption())
     .action(async (agent: string, input: string, raw: unknown) => {
       const { json: asJson, kills, timeout, junit } = options.parse(raw);
+      if (junit !== undefined) assertWritable(junit);
       const { crashTest } = await import('../../crashtest/crash-test.js');
       const program = [process.execPath, ...process.execArgv, process.argv[1] ?? '', CRASH_LIFE];
       const report = await crashTest({ agent, input, kills, timeoutMs: timeout * 1000 }, program, (done, of, tried) => {
@@ -47,6 +48,16 @@ export const crashTestCommand = (): Command =>
       else printReport(report, failures.length);
       if (failures.length > 0) process.exitCode = EXIT_CODES.failed.code;
     });
+
+/** What is found out in minutes is not lost for want of a folder. */
+function assertWritable(file: string): void {
+  try {
+    closeSync(openSync(file, 'a'));
+  } catch (cause) {
+    const why = cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause);
+    throw misuse(`--junit: ${file} cannot be written (${why}).`);
+  }
+}
 
 function printReport({ agent, end, bodies, statements, tried }: CrashTestReport, failures: number): void {
   const rows = tried.map(({ name, what, verdict, detail }) => [name, verdict, plain(detail === '' ? what : detail)]);

@@ -44,9 +44,7 @@ export const initCommand = (): Command =>
       const kept = files.filter(({ path, isShared }) => isShared && existsSync(join(root, path)));
       const made = files.filter((file) => !kept.includes(file));
       assertFree(root, made);
-      mkdirSync(root, { recursive: true });
-      // `wx`: a file that another process has just made is not written over.
-      for (const { path, text } of made) writeFileSync(join(root, path), text, { flag: 'wx' });
+      writeAll(root, made);
       const isNew = made.some(({ path }) => path === MANIFEST);
       const next = nextSteps(root, manager, isNew ? null : missingIn(join(root, MANIFEST)));
       if (asked.json)
@@ -79,6 +77,21 @@ function assertFree(root: string, files: readonly ProjectFile[]): void {
   throw new HoldfastError('invalid_request', `${root} has ${there.join(', ')} already, and nothing was written.`, {
     hint: 'Name another folder, as in `holdfast init my-agents`, or move these files away.',
   });
+}
+
+/** Throws `invalid_request` where the folder cannot be made or written in. */
+function writeAll(root: string, files: readonly ProjectFile[]): void {
+  try {
+    mkdirSync(root, { recursive: true });
+    // `wx`: a file that another process has just made is not written over.
+    for (const { path, text } of files) writeFileSync(join(root, path), text, { flag: 'wx' });
+  } catch (cause) {
+    const why = cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause);
+    throw new HoldfastError('invalid_request', `The project cannot be written in ${root} (${why}).`, {
+      cause,
+      hint: 'Name a folder that this user may write, or one that is not there yet.',
+    });
+  }
 }
 
 interface Next {

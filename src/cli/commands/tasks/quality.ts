@@ -5,7 +5,7 @@ import { TASK_GROUPINGS, taskGrouping } from '../../../core/quality/task-groupin
 import type { Measured, TaskGroup } from '../../../core/quality/task-groups.js';
 import type { PassRate } from '../../../core/tasks/pass-rate.js';
 import { connect } from '../../connect.js';
-import { json, jsonOption } from '../../options.js';
+import { json, jsonOption, misuse } from '../../options.js';
 import { few, plain, print, printJson, printNote, printTable } from '../../print.js';
 import { taskFilters, withTaskFilters } from './task-filters.js';
 
@@ -13,7 +13,7 @@ const text = z.string().optional();
 const options = z.object({
   json,
   by: taskGrouping,
-  compare: z.array(z.string()).length(2).optional(),
+  compare: z.array(z.string()).optional(),
   ...taskFilters,
   ...{ batch: text, agent: text, name: text },
 });
@@ -30,6 +30,7 @@ export const qualityCommand = (): Command =>
     .addOption(jsonOption())
     .action(async (raw: unknown) => {
       const { json: asJson, compare, ...asked } = options.parse(raw);
+      if (compare !== undefined && compare.length !== 2) throw misuse('--compare takes the names of two groups.');
       const client = connect();
       if (compare === undefined) {
         const groups = await client.groupTasks(asked);

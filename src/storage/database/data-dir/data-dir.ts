@@ -16,6 +16,7 @@ const OURS: readonly string[] = [
     'checkpoints.jsonl',
     'signing-key',
     'exports',
+    'artifacts',
     'egress',
     'demo',
   ],
