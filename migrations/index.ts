@@ -17,6 +17,7 @@ import * as workerEngines from './0015-worker-engines.js';
 import * as longHistories from './0016-long-histories.js';
 import * as memoryEvidence from './0018-memory-evidence.js';
 import * as workerOffer from './0019-worker-offers.js';
+import * as packedEvents from './0020-packed-events.js';
 
 export interface Migration {
   readonly name: string;
@@ -43,4 +44,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0016-long-histories', up: longHistories.up },
   { name: '0018-memory-evidence', up: memoryEvidence.up },
   { name: '0019-worker-offers', up: workerOffer.up },
+  { name: '0020-packed-events', up: packedEvents.up },
 ];

@@ -2,19 +2,19 @@ import { join } from 'node:path';
 import type { Knex } from 'knex';
 import { afterEach, beforeEach } from 'vitest';
 import { makeLogKey } from '../../src/engine/evidence/log-keys.js';
-import { createEngine, type Engine } from '../../src/index.js';
+import { createEngine, type Engine, type EngineConfig } from '../../src/index.js';
 import { openDatabase } from '../../src/storage/database/open-database.js';
 import { createEngineDatabase, type DatabaseKind, type TestDatabase } from './database.js';
 import { echoAgent } from './echo-agent.js';
 
 /** For each test of a suite an engine with a log key, which signs only when it is asked to. */
-export function signedEngineFor(kind: DatabaseKind) {
+export function signedEngineFor(kind: DatabaseKind, config: EngineConfig = { agents: [echoAgent('one')] }) {
   let database: TestDatabase;
   let engine: Engine;
   const fileOf = (name: string) => join(database.options.dataDir, name);
   const open = async (): Promise<void> => {
     engine = await createEngine({
-      ...{ workerId: 'test', agents: [echoAgent('one')], evidence: { intervalMs: 3_600_000 }, ...database.options },
+      ...{ workerId: 'test', ...config, evidence: { intervalMs: 3_600_000 }, ...database.options },
       signingKeyFile: fileOf('test-key'),
     });
   };

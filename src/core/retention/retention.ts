@@ -27,6 +27,8 @@ export const retentionConfig = z.strictObject({
   exportsDays: days.nullish(),
   /** Days for which events of the system are kept; null: forever. */
   systemEventsDays: days.nullish(),
+  /** Days since a run was over after which its log is packed; null: never. Nothing of it goes. */
+  packLogsDays: z.int().min(0).max(36_500).nullish(),
 });
 /** How long what is kept. */
 export type RetentionConfig = z.input<typeof retentionConfig>;
@@ -39,10 +41,12 @@ export type Trimmed = (typeof TRIMMED)[number];
 export interface Retention {
   readonly runs: readonly RetentionRule[];
   readonly days: { readonly [what in Trimmed]: number | null };
+  readonly packLogsDays: number | null;
 }
 
 const RECORDINGS_DAYS = 7;
 const SYSTEM_EVENTS_DAYS = 7;
+const PACK_LOGS_DAYS = 1;
 
 export const retentionOf = (config: RetentionConfig | undefined): Retention => ({
   runs: config?.runs ?? [],
@@ -53,6 +57,7 @@ export const retentionOf = (config: RetentionConfig | undefined): Retention => (
     exports: config?.exportsDays ?? null,
     systemEvents: config?.systemEventsDays === undefined ? SYSTEM_EVENTS_DAYS : config.systemEventsDays,
   },
+  packLogsDays: config?.packLogsDays === undefined ? PACK_LOGS_DAYS : config.packLogsDays,
 });
 
 /** The way in which the runs of a rule have ended, which an index knows. */

@@ -15,6 +15,7 @@ import type { DatabaseClock } from '../ops/database-clock.js';
 import { evaluateAlerts } from '../quality/alerts.js';
 import { SEGMENT_QUEUE } from '../queue/segment-queue.js';
 import { goOnErasing } from '../retention/erase-subject.js';
+import { packLogs } from '../retention/pack-logs.js';
 import { compactErased, retain } from '../retention/retention.js';
 import { publishSystemEvents } from '../streaming/publish-system-events.js';
 import { removeDropped } from '../tasks/artifact-operations.js';
@@ -80,6 +81,7 @@ export function startMaintenanceLoop(
     try {
       await goOnErasing(context, isStopping);
       await retain(context, isStopping);
+      await packLogs(context, isStopping);
       await compactErased(context, isStopping);
     } catch (error) {
       log.warn(

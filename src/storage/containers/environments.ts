@@ -157,7 +157,7 @@ export async function workedFrom(db: Knex, runId: string): Promise<number | null
     .first('started_at');
   if (row?.started_at == null) return null;
   const since = row.started_at.getTime();
-  const ends: readonly { seq: number; at: string }[] = await db('holdfast.events')
+  const ends: readonly { seq: number; at: string }[] = await db('holdfast.all_events')
     .where({ run_id: runId })
     .whereIn('kind', ['environment.prepared', 'call.finished', 'call.unknown'])
     .orderBy('seq')

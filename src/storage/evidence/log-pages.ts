@@ -75,7 +75,7 @@ export async function readLogPage(
   after: number,
   limit: number,
 ): Promise<PageRows<LoggedEvent>> {
-  const query = db('holdfast.events').where({ run_id: runId }).whereRaw('seq > ?::bigint', [after]);
+  const query = db('holdfast.all_events').where({ run_id: runId }).whereRaw('seq > ?::bigint', [after]);
   const terms = { order: [{ column: 'seq', order: 'asc' as const }], bytes: DATA_BYTES, limit };
   const { rows, more } = await rowsOfPage<Stored>(db, query.select(db.raw(COLUMNS)), terms);
   return { rows: rows.map(loggedOf), more };
@@ -83,7 +83,7 @@ export async function readLogPage(
 
 /** The logs of several runs, one after the other, each in its order: a page of so many events. */
 export async function readLogs(db: Knex, runIds: readonly string[], limit: number): Promise<PageRows<LoggedEvent>> {
-  const query = db('holdfast.events').whereRaw('run_id = any(?)', [[...runIds]]);
+  const query = db('holdfast.all_events').whereRaw('run_id = any(?)', [[...runIds]]);
   const order = ['run_id', 'seq'].map((column) => ({ column, order: 'asc' as const }));
   const { rows, more } = await rowsOfPage<Stored>(db, query.select(db.raw(COLUMNS)), {
     order,
@@ -102,7 +102,7 @@ export async function eventsByKeys(
 ): Promise<{ readonly events: readonly LoggedEvent[]; readonly runKey: string | null }> {
   const { rows }: { rows: (Stored & { run_key: string | null })[] } = await db.raw(
     `select ${COLUMNS}, (select k.key from holdfast.run_keys k where k.run_id = e.run_id) as run_key
-       from holdfast.events e where run_id = ? and (seq <= ? or key = any(?)) order by seq`,
+       from holdfast.all_events e where run_id = ? and (seq <= ? or key = any(?)) order by seq`,
     [runId, first, [...keys]],
   );
   return { events: rows.map(loggedOf), runKey: rows[0]?.run_key ?? null };
@@ -121,7 +121,7 @@ export interface WantedEvents {
  */
 const ONE_EACH = (found: string): string =>
   `cross join lateral (
-     select e.run_id, e.seq, e.parent_id from holdfast.events e where e.run_id = n.run_id and ${found} limit 1) e`;
+     select e.run_id, e.seq, e.parent_id from holdfast.all_events e where e.run_id = n.run_id and ${found} limit 1) e`;
 
 const PLACE = (parent: string): string => `substring(${parent}.parent_id from ':([0-9]{1,9})$')::int`;
 
@@ -159,7 +159,7 @@ export async function wantedEvents(
          select run_id, seq from holdfast.run_heads h where h.run_id = r limit 1) h)
      select ${short ? SHORT_COLUMNS : COLUMNS}
        from places as n (r, s) cross join lateral (
-         select ${COLUMNS} from holdfast.events e where e.run_id = n.r and e.seq = n.s limit 1) e
+         select ${COLUMNS} from holdfast.all_events e where e.run_id = n.r and e.seq = n.s limit 1) e
       order by run_id, seq`,
     [
       ...[JSON.stringify(keyed), JSON.stringify(wanted.map(({ runId }) => runId))],

@@ -30,7 +30,7 @@ interface CallRow {
 const CALLS = `select n.name, r.id is not null as there, k.key as run_key,
     exists (select from holdfast.log_entries l where l.run_id = n.run_id and l.loss = 'erased') as erased,
     exists (select from holdfast.log_entries l where l.run_id = n.run_id and l.loss = 'removed') as removed,
-    (select row_to_json(e) from holdfast.events e
+    (select row_to_json(e) from holdfast.all_events e
       where e.run_id = n.run_id and e.seq > n.event and e.kind = 'call.finished' and starts_with(e.data, n.prefix)
       order by e.seq limit 1) as event
   from unnest(?::text[], ?::text[], ?::int[], ?::text[]) as n (name, run_id, event, prefix)

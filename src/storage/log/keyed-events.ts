@@ -34,7 +34,7 @@ export async function readKeyedEvents(
     limit: KEYED_AT_ONCE,
   };
   for (;;) {
-    const query = db<EventRow>('holdfast.events').where({ run_id: runId }).select('*');
+    const query = db<EventRow>('holdfast.all_events').where({ run_id: runId }).select('*');
     query.whereRaw('seq > ?::bigint', [log.at(-1)?.seq ?? (upTo === null ? BEFORE_ALL : 0)]);
     if (upTo !== null) query.where('seq', '<=', upTo);
     const { rows, more } = await rowsOfPage<EventRow>(db, query, terms);

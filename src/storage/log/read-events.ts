@@ -10,7 +10,7 @@ import type { EventRow } from './write-events.js';
 /** Before any number of an event, also of one that was moved out of the way. */
 export const BEFORE_ALL = -2_147_483_649;
 
-const events = (db: Knex) => db<EventRow>('holdfast.events');
+const events = (db: Knex) => db<EventRow>('holdfast.all_events');
 
 /** A stored event with its payload as it was read. `v` is whatever is stored: its hash covers it. */
 export const eventWith = (row: Omit<EventRow, 'key' | 'worker'>, data: JsonValue | null): RunEvent => ({

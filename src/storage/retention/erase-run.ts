@@ -7,6 +7,7 @@ import { removeItemsOfRun } from '../agents/session-cut.js';
 import { readJsonIfLegible } from '../database/stored-json.js';
 import { ERASED_NAME } from '../exports/export-tags.js';
 import { removeFromExports } from '../exports/exported-runs.js';
+import { erasePacked } from '../log/packed-events.js';
 import { eraseMemoryOfRun } from '../memory/erase.js';
 import type { RunRow } from '../runs/run-row.js';
 import { runs } from '../runs/runs.js';
@@ -34,6 +35,7 @@ export async function eraseContent(trx: Knex.Transaction, run: RunRow, keepsMemo
   await trx('holdfast.events')
     .where({ run_id: id })
     .update({ data: null, key: trx.raw("case when key = any(?) then key else 'erased:' || seq end", [OWN_KEYS]) });
+  await erasePacked(trx, id, OWN_KEYS);
   const { status, segment } = run;
   const state = canonical({ ...EMPTY_STATE, status, segment });
   await trx('holdfast.run_heads').where({ run_id: id }).update({ state });

@@ -22,7 +22,7 @@ export async function repairOf(db: Knex, runId: string): Promise<string | null> 
 
 /** How many events a log has outside of its first so many. */
 export async function countOutside(db: Knex, runId: string, valid: number): Promise<number> {
-  const row: { n?: string | number } | undefined = await db('holdfast.events')
+  const row: { n?: string | number } | undefined = await db('holdfast.all_events')
     .where({ run_id: runId })
     .whereRaw('(seq > ? or seq < 1)', [valid])
     .count({ n: '*' })
@@ -74,7 +74,7 @@ export async function takesEvents(db: Knex, runId: string): Promise<boolean> {
     .where({ run_id: runId })
     .first('seq', 'state', 'state_hash');
   if (head === undefined || sha256(head.state) !== head.state_hash) return false;
-  const beyond = await db('holdfast.events').where({ run_id: runId }).where('seq', '>', head.seq).first('seq');
+  const beyond = await db('holdfast.all_events').where({ run_id: runId }).where('seq', '>', head.seq).first('seq');
   return beyond === undefined;
 }
 

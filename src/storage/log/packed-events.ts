@@ -1,0 +1,108 @@
+import type { Knex } from 'knex';
+import { OVER } from '../../core/runs/run.js';
+
+/** Kinds that most events of a long run are. Others are looked for by themselves, and stay rows of their own. */
+const PACKED_KINDS = ['model.requested', 'model.responded', 'call.checked', 'call.started', 'call.finished'];
+/** A longer payload is compressed by itself. */
+const DATA_BYTES_MAX = 8192;
+const EVENTS_OF_BLOCK = 128;
+/** Fewer are not worth a block. */
+const EVENTS_MIN = 8;
+
+const HASHES = 'e.data_hash || e.state_hash_before || e.state_hash_after || e.prev_hash || e.hash';
+const IN_FORM = `${HASHES} ~ '^hmac-sha256:([0-9a-f]{64}sha256:){4}[0-9a-f]{64}$'`;
+const bytesOf = (column: string): string => `decode(split_part(e.${column}, ':', 2), 'hex')`;
+const PACKED = `row(e.seq, e.key, e.v, e.parent_id, e.kind, e.at, e.data, ${bytesOf('data_hash')}, e.state_version,
+  ${bytesOf('state_hash_before')}, ${bytesOf('state_hash_after')}, ${bytesOf('prev_hash')}, ${bytesOf('hash')},
+  e.worker)::holdfast.packed_event`;
+
+/**
+ * Moves events of some runs into blocks, in one statement. These stay rows of their own: events of other kinds and the two that each
+ * follows from, which lists read; the last event, and those that were entered into the log over all runs; and hashes in another form,
+ * since 32 bytes would not give their text back.
+ */
+const PACK = `
+  with places as materialized (
+      select e.run_id, e.seq, substring(e.parent_id from ':([0-9]{1,9})$')::int as parent,
+             e.kind = any(:kinds) and coalesce(octet_length(e.data), 0) <= ${DATA_BYTES_MAX} and e.seq between 1 and h.seq - 1
+               and e.tenant = h.tenant and ${IN_FORM} and not exists (
+                 select from holdfast.log_entries l where l.run_id = e.run_id and l.seq = e.seq) as fits
+        from holdfast.events e join holdfast.run_heads h on h.run_id = e.run_id
+       where e.run_id = any(:ids)),
+    near as materialized (
+      select run_id, parent as seq from places where not fits
+      union
+      select b.run_id, b.parent from places p join places b on b.run_id = p.run_id and b.seq = p.parent where not p.fits),
+    chosen as (
+      select run_id, seq, (row_number() over (partition by run_id order by seq) - 1) / ${EVENTS_OF_BLOCK} as block,
+             count(*) over (partition by run_id) as events
+        from places p
+       where fits and not exists (select from near n where n.run_id = p.run_id and n.seq = p.seq)),
+    made as materialized (
+      select e.run_id, min(e.seq) as seq, e.tenant, array_agg(${PACKED} order by e.seq) as events
+        from chosen c join holdfast.events e on e.run_id = c.run_id and e.seq = c.seq
+       where c.events >= ${EVENTS_MIN}
+       group by e.run_id, c.block, e.tenant),
+    kept as (
+      insert into holdfast.packed_events (run_id, seq, tenant, events)
+      select run_id, seq, tenant, events from made returning run_id, events),
+    gone as (
+      delete from holdfast.events e using kept k cross join lateral unnest(k.events) u
+       where e.run_id = k.run_id and e.seq = u.seq)
+  select count(distinct run_id)::int as runs, coalesce(sum(cardinality(events)), 0)::int as events from kept`;
+
+const BLOCK_WITHOUT_CONTENT = `update holdfast.packed_events p
+   set events = (
+     select array_agg(row(u.seq, case when u.key = any(:own) then u.key else 'erased:' || u.seq end, u.v, u.parent_id, u.kind, u.at, null,
+                          u.data_hash, u.state_version, u.state_hash_before, u.state_hash_after, u.prev_hash, u.hash,
+                          u.worker)::holdfast.packed_event order by u.seq)
+       from unnest(p.events) u)
+ where p.run_id = :id`;
+
+/** Takes the payloads of a run's packed events away, and their keys but some, as `erase` does with rows. */
+export async function erasePacked(trx: Knex.Transaction, id: string, ownKeys: readonly string[]): Promise<void> {
+  await trx.raw(BLOCK_WITHOUT_CONTENT, { id, own: [...ownKeys] });
+}
+
+const DUE = `
+  select r.id, r.completed_at::text as at from holdfast.runs r
+    left join holdfast.packed_to p on p.status = :status
+   where r.status = :status and r.completed_at is not null and r.completed_at < now() - :olderThanMs * interval '1 millisecond'
+     and (p.status is null or (r.completed_at, r.id) > (p.completed_at, p.run_id))
+   order by r.completed_at, r.id limit :limit`;
+
+const REACHED = `
+  insert into holdfast.packed_to (status, completed_at, run_id) values (?, ?::timestamptz, ?)
+  on conflict (status) do update set completed_at = excluded.completed_at, run_id = excluded.run_id`;
+
+/** What one transaction packed. `more`: there may be runs that are due behind these. */
+export interface Packed {
+  readonly runs: number;
+  readonly events: number;
+  readonly more: boolean;
+}
+
+/**
+ * Packs the events of the next runs that were over so long ago, those first that were over first. All or nothing: a process that dies in
+ * between leaves every event where it was. A run that is being erased, or whose log is odd, keeps its rows.
+ */
+export async function packNext(db: Knex, olderThanMs: number, limit: number): Promise<Packed> {
+  return db.transaction(async (trx) => {
+    const packed = { runs: 0, events: 0, more: false };
+    for (const status of OVER) {
+      const { rows: due }: { rows: { id: string; at: string }[] } = await trx.raw(DUE, { status, olderThanMs, limit });
+      const last = due.at(-1);
+      if (last === undefined) continue;
+      const { rows: free }: { rows: { id: string }[] } = await trx.raw(
+        'select id from holdfast.runs where id = any(?) order by id for no key update skip locked',
+        [due.map(({ id }) => id)],
+      );
+      const { rows } = await trx.raw(PACK, { ids: free.map(({ id }) => id), kinds: PACKED_KINDS });
+      packed.runs += rows[0].runs;
+      packed.events += rows[0].events;
+      packed.more ||= due.length === limit;
+      await trx.raw(REACHED, [status, last.at, last.id]);
+    }
+    return packed;
+  });
+}
