@@ -1,5 +1,7 @@
 import { WORKFLOWS } from '../../../src/engine/retention/retention.js';
+import type { Database } from '../../../src/storage/database/database.js';
 import { openDatabase } from '../../../src/storage/database/open-database.js';
+import { packNext } from '../../../src/storage/log/packed-events.js';
 import { trimRecordings, trimRows } from '../../../src/storage/retention/retention.js';
 import { databaseBytes, newPlace, type Place, query } from '../place.js';
 import { measured } from '../process.js';
@@ -33,16 +35,23 @@ export const SIZE: Row = {
 
 const ROWS_AT_ONCE = 10_000;
 
+const RUNS_AT_ONCE = 100;
+
+/** Packs the logs of runs that are over, as if they were older. */
+async function pack({ knex }: Database): Promise<void> {
+  while ((await packNext(knex, 0, RUNS_AT_ONCE)).more);
+}
+
 /** What the ages of retention remove by default, as if the runs were older. */
-async function retain(place: Place): Promise<void> {
+async function retain({ knex }: Database): Promise<void> {
+  const trimming = { days: 0, tenant: null, limit: ROWS_AT_ONCE, workflows: WORKFLOWS };
+  while ((await trimRecordings(knex, trimming)) > 0);
+  while ((await trimRows(knex, 'systemEvents', trimming)) > 0);
+}
+
+async function withDatabase(place: Place, work: (database: Database) => Promise<void>): Promise<void> {
   const database = await openDatabase(place);
-  try {
-    const trimming = { days: 0, tenant: null, limit: ROWS_AT_ONCE, workflows: WORKFLOWS };
-    while ((await trimRecordings(database.knex, trimming)) > 0);
-    while ((await trimRows(database.knex, 'systemEvents', trimming)) > 0);
-  } finally {
-    await database.close();
-  }
+  await work(database).finally(() => database.close());
 }
 
 const WRITTEN = `select coalesce(sum(n_tup_upd - n_tup_hot_upd + n_tup_del), 0)::float8 as dead,
@@ -53,7 +62,7 @@ const COUNTED_MS = 1_500;
 /** What a database grows by for each run, before and after retention, and what vacuum has to clear. */
 export const GROWTH: Row = {
   name: 'growth',
-  title: 'what a run of 20 turns leaves: as it ended, and after the default retention; dead rows, PostgreSQL',
+  title: 'what a run of 20 turns leaves: as it ended, packed, and after the default retention; dead rows, PostgreSQL',
   needsPostgres: true,
   roundsMax: 1,
   sides: ['holdfast', 'dbos'],
@@ -73,11 +82,14 @@ export const GROWTH: Row = {
     const before = await written();
     await measured({ side, place, work: { ...work, levels: [{ atOnce: 16, runs }] } });
     const after = await written();
-    if (side === 'holdfast') await retain(place);
-    const kept = await databaseBytes(url);
+    const since = (bytes: number) => ({ value: (bytes - before.bytes) / runs / 1024, unit: 'KB' as const });
+    if (side === 'holdfast') await withDatabase(place, pack);
+    const packed = await databaseBytes(url);
+    if (side === 'holdfast') await withDatabase(place, retain);
     return {
-      'as it ended': { value: (after.bytes - before.bytes) / runs / 1024, unit: 'KB' },
-      'after retention': { value: (kept - before.bytes) / runs / 1024, unit: 'KB' },
+      'as it ended': since(after.bytes),
+      packed: since(packed),
+      'after retention': since(await databaseBytes(url)),
       'dead rows': { value: (after.dead - before.dead) / runs, unit: 'rows' },
     };
   },

@@ -31,6 +31,8 @@ const OTHERS: { readonly [table: string]: readonly Classed[] } = {
     },
     { is: 'operational', why: 'which event is written again, and who wrote it; not hashed', columns: 'key worker' },
   ],
+  packed_events: [{ is: 'log', why: 'hashed, as in events', columns: 'run_id seq tenant events' }],
+  packed_to: all('operational', 'up to where logs were packed', 'status tenant completed_at run_id'),
   run_heads: [
     { is: 'log', why: 'must be what the last event made', columns: 'run_id seq hash state state_hash' },
     { is: 'log', why: 'the chain of the log begins with it', columns: 'tenant' },

@@ -115,7 +115,8 @@ describeEachDatabase('logs that are packed', (kind) => {
     await t.between(async (knex) => {
       const rows = await rowsOf(knex, 'all_events', id);
       expect(rows.length).toBeGreaterThan(40);
-      for (const row of rows) expect(JSON.parse(row)).toMatchObject({ data: null, key: expect.stringMatching(/^erased:/) });
+      for (const row of rows)
+        expect(JSON.parse(row)).toMatchObject({ data: null, key: expect.stringMatching(/^erased:/) });
     });
   });
 
@@ -143,7 +144,10 @@ describeEachDatabase('logs that are packed', (kind) => {
       );
       expect(rowCount).toBe(1);
     });
-    expect(await t.engine.verifyRun(id, ADMIN)).toMatchObject({ ok: false, broken: { seq, invariant: 'payload_hash' } });
+    expect(await t.engine.verifyRun(id, ADMIN)).toMatchObject({
+      ok: false,
+      broken: { seq, invariant: 'payload_hash' },
+    });
   });
 
   it('keep as a row what a block would not give back', async () => {
@@ -186,7 +190,11 @@ describeEachDatabase('a worker', (kind) => {
   it('packs logs when the chore is due', async () => {
     const { id } = await runToRest(t.engine, 'busy');
     await decideAndRest(t.engine, id, { verdict: 'approve' }, BOB);
-    await t.between((knex) => knex('holdfast.chores').where({ name: 'pack' }).update({ due_at: new Date(0) }));
+    await t.between((knex) =>
+      knex('holdfast.chores')
+        .where({ name: 'pack' })
+        .update({ due_at: new Date(0) }),
+    );
     // Each look stops the engine: an embedded database has one process at a time.
     const packed = () => t.between((knex) => rowsOf(knex, 'packed_events', id));
     await expect.poll(packed, { interval: 2000, timeout: 60_000 }).not.toEqual([]);
