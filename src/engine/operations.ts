@@ -239,7 +239,7 @@ export const OPERATIONS = {
     ),
   /**
    * The state that the log of a run folds to after an event; undefined: the last. Throws `run_unknown`, `invalid_request`, `log_broken`,
-   * `state_unreadable` (payloads were erased), `rate_limited`.
+   * `run_erased`, `rate_limited`.
    */
   stateAt: (
     context: EngineContext,

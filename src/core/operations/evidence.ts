@@ -65,7 +65,7 @@ export const EVIDENCE_OPERATIONS = {
       at: z.coerce.number().int().min(1).exactOptional().describe('Number of the event. Without: the last.'),
     }),
     response: stateAt,
-    errors: ['run_unknown', 'log_broken', 'state_unreadable', 'rate_limited'],
+    errors: ['run_unknown', 'log_broken', 'run_erased', 'rate_limited'],
     args: ({ path, query }, { caller, signal }) => [path.id, query.at, caller, { signal }],
   }),
   diffRuns: operation({

@@ -10,7 +10,7 @@ import { logPages } from '../evidence/log-reading.js';
 
 /**
  * The state of a run after one of its events (undefined: the last), folded from the last place before it whose state is kept. What
- * is folded is verified. Throws `run_unknown`, `invalid_request`, `log_broken`, `state_unreadable`.
+ * is folded is verified. Throws `run_unknown`, `invalid_request`, `log_broken`, `run_erased`.
  */
 export async function stateAt(
   context: EngineContext,
@@ -32,13 +32,9 @@ export async function stateAt(
   }
   const from = (await soundPlace(knex, row, to)) ?? genesis(id, row.tenant);
   if (row.key === null && from.seq !== to)
-    throw new HoldfastError(
-      'state_unreadable',
-      `The payloads of run ${id} were erased: its state at event ${to} is gone.`,
-      {
-        hint: 'The log still has the hash of the state: read the event.',
-      },
-    );
+    throw new HoldfastError('run_erased', `The payloads of run ${id} were erased: its state at event ${to} is gone.`, {
+      hint: 'The log still has the hash of the state: read the event.',
+    });
   const check = new LogCheck({ head: from, runKey: row.key });
   pages: for await (const page of logPages(knex, id, from.seq, signal)) {
     for (const event of page) {

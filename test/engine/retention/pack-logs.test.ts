@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineAgent, defineTool } from '../../../src/index.js';
 import { packNext } from '../../../src/storage/log/packed-events.js';
-import { describeEachDatabase } from '../../harness/database.js';
+import { describeBothDatabasesSlowly } from '../../harness/database.js';
 import { ADMIN, BOB, decideAndRest, eventsOf, restOf, runToRest } from '../../harness/engine.js';
 import { call, say, scripted } from '../../harness/script.js';
 import { signedEngineFor } from '../../harness/signed-engine.js';
@@ -40,7 +40,7 @@ const rowsOf = async (knex: Knex, table: string, id: string): Promise<string[]> 
 };
 const packAll = (knex: Knex) => packNext(knex, 0, 100);
 
-describeEachDatabase('logs that are packed', (kind) => {
+describeBothDatabasesSlowly('logs that are packed', (kind) => {
   const t = signedEngineFor(kind, { agents });
 
   async function endedRun(): Promise<string> {
@@ -184,7 +184,7 @@ describeEachDatabase('logs that are packed', (kind) => {
   });
 });
 
-describeEachDatabase('a worker', (kind) => {
+describeBothDatabasesSlowly('a worker', (kind) => {
   const t = signedEngineFor(kind, { agents, retention: { packLogsDays: 0 } });
 
   it('packs logs when the chore is due', async () => {
@@ -197,7 +197,7 @@ describeEachDatabase('a worker', (kind) => {
     );
     // Each look stops the engine: an embedded database has one process at a time.
     const packed = () => t.between((knex) => rowsOf(knex, 'packed_events', id));
-    await expect.poll(packed, { interval: 2000, timeout: 60_000 }).not.toEqual([]);
+    await expect.poll(packed, { interval: 8000, timeout: 90_000 }).not.toEqual([]);
     expect(await t.engine.verifyRun(id, ADMIN)).toMatchObject({ ok: true });
   });
 });

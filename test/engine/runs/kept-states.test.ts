@@ -105,6 +105,6 @@ describeEachDatabaseSlowly('States that are kept of a log', (kind) => {
     await expect(t.engine.stateAt(id, 5, ADMIN)).rejects.toMatchObject({ code: 'log_broken' });
     expect(await t.engine.stateAt(id, 4, ADMIN)).toMatchObject({ seq: 4 });
     await sql(`delete from holdfast.run_keys where run_id = '${id}'`);
-    await expect(t.engine.stateAt(id, 4, ADMIN)).rejects.toMatchObject({ code: 'state_unreadable' });
+    await expect(t.engine.stateAt(id, 4, ADMIN)).rejects.toMatchObject({ code: 'run_erased' });
   });
 });
