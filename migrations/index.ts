@@ -18,6 +18,8 @@ import * as longHistories from './0016-long-histories.js';
 import * as memoryEvidence from './0018-memory-evidence.js';
 import * as workerOffer from './0019-worker-offers.js';
 import * as packedEvents from './0020-packed-events.js';
+import * as pulledImages from './0035-pulled-images.js';
+import * as tasksByScore from './0036-tasks-by-score.js';
 
 export interface Migration {
   readonly name: string;
@@ -45,4 +47,6 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0018-memory-evidence', up: memoryEvidence.up },
   { name: '0019-worker-offers', up: workerOffer.up },
   { name: '0020-packed-events', up: packedEvents.up },
+  { name: '0035-pulled-images', up: pulledImages.up },
+  { name: '0036-tasks-by-score', up: tasksByScore.up },
 ];

@@ -31,9 +31,19 @@ import { labelsPassedOn, type RunFacts, type SegmentContext, stopFromHalt } from
 import { waitForApprovals } from './tool-calls/approvals.js';
 import { verifyRun } from './verification/verify-run.js';
 
-/** Lets the agent work and verifies the result. Throws only for failures that are not the run's own. */
-export const runAgent = async (options: Workplace, scope: SegmentContext): Promise<Ending> =>
-  verifyRun(scope, await letAgentWork(options, scope));
+/**
+ * Lets the agent work and verifies the result. `settle`: waits for what was begun beside its work. Throws only for failures that are not the
+ * run's own.
+ */
+export async function runAgent(
+  options: Workplace,
+  scope: SegmentContext,
+  settle: () => Promise<void> = async () => {},
+): Promise<Ending> {
+  const ending = await letAgentWork(options, scope);
+  await settle();
+  return verifyRun(scope, ending);
+}
 
 /** Lets the agent work until it has finished, must wait, or must stop. */
 async function letAgentWork(options: Workplace, scope: SegmentContext): Promise<Ending> {

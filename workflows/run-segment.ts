@@ -6,6 +6,7 @@ import type { Ending } from '../src/core/runs/ending.js';
 import { isOver, NO_USAGE } from '../src/core/runs/run.js';
 import { crashesOf } from '../src/storage/dbos/takeover.js';
 import type { RunRow } from '../src/storage/runs/run-row.js';
+import { openEarly } from '../steps/containers/open-early.js';
 import type { StepContext } from '../steps/context.js';
 import { isTransient, withDatabaseRetry } from '../steps/database-retry.js';
 import {
@@ -55,11 +56,22 @@ async function execute(shared: RunSegmentOptions, runId: string, number: number)
     if (loaded instanceof HoldfastError) return await failUnexecuted(ctx, begun.run, loaded);
     await giveWay(begun.crashes, abort.signal);
     const scope = openSegment(options, begun, loaded, abort.signal);
-    const outcome = await inSegment(scope, () => runAgent(options, scope));
+    const early = openContainer(begun, scope);
+    const outcome = await inSegment(scope, () => runAgent(options, scope, early?.settle));
     await end(ctx, scope, outcome);
   } finally {
     abort.release();
   }
+}
+
+/** Opens the container early where that is asked for. No step: what is not open by then is opened by the first command. */
+function openContainer(
+  { isFirst }: BegunSegment,
+  { ctx, run, signal }: SegmentContext,
+): ReturnType<typeof openEarly> | null {
+  const { environment, id: runId, tenant } = run;
+  if (!isFirst || environment?.spec.openEarly !== true) return null;
+  return openEarly(ctx, { runId, tenant, ...environment }, signal);
 }
 
 /** Begins the segment in a step. Null: the run went on without it, and everything that it did is committed. */

@@ -30,7 +30,7 @@ import { type Money, openMoney } from './budgets/money-config.js';
 import { once } from './concurrency/concurrency-limits.js';
 import { whenDatabaseAnswers } from './concurrency/database-wait.js';
 import { EngineWatch } from './containers/engine-watch.js';
-import { engineAddress, loadContainers, openContainers } from './containers/open-containers.js';
+import { collectionOf, engineAddress, loadContainers, openContainers } from './containers/open-containers.js';
 import { currentExecution, shortenCheckpoints } from './dbos/checkpoint-hook.js';
 import { hookDequeue } from './dbos/dequeue-hook.js';
 import { limitHere, listenNow, wakeDispatcher } from './dbos/dispatcher-hook.js';
@@ -201,7 +201,7 @@ async function launch(
     exportDir,
     ...{ buckets: openBuckets(config), repositories: openRepositories(config) },
     artifacts: openArtifacts(config),
-    environments: await openContainers(config, agents.values(), hostFolders),
+    environments: await openContainers(config, agents.values(), hostFolders, metrics),
     readSecrets: () => knowAll(secrets),
     rewards: new Map(Object.entries(config.rewards ?? {})),
     logStep: config.logSteps ? stepLines(log) : null,
@@ -223,7 +223,8 @@ async function launch(
     versions: new AgentVersions(database.knex, agents, new Set(config.evolution?.agents)),
     ...{ stepContext, database, agents, models: provider, changes, news, deltas, running, anchor, exports },
     ...{ role, crashLimit, stillAfterMs, log, build: BUILD, retention, order, retries, stalls, alerts },
-    ...{ hostFolders, ceilings: defaults.ceilings, memorySpaces: config.memorySpaces ?? [] },
+    ...{ hostFolders, imageCollection: collectionOf(config, agents.values()) },
+    ...{ ceilings: defaults.ceilings, memorySpaces: config.memorySpaces ?? [] },
     ...{ metrics, measuring: new Measuring({ stepContext, running, role, metrics, build: BUILD }, capacity) },
     loop: new LoopWatch(log, metrics),
     writes: new WriteWatch(database.knex),

@@ -3,6 +3,7 @@ import type { ModelProvider } from '@openai/agents';
 import type { StepContext } from '../../steps/context.js';
 import type { AlertRule } from '../core/agents/alert-rules.js';
 import type { Ceilings } from '../core/containers/ceilings.js';
+import type { ImageCollection } from '../core/containers/image-policy.js';
 import { HoldfastError } from '../core/errors/errors.js';
 import { Allowance } from '../core/limits/allowance.js';
 import type { EngineLog } from '../core/ops/log-record.js';
@@ -66,6 +67,8 @@ export interface EngineContext {
   readonly stalls: Stalls;
   readonly alerts: readonly AlertRule[];
   readonly hostFolders: HostFolders;
+  /** When images of runs go from the engine of this process; null: none does. */
+  readonly imageCollection: ImageCollection | null;
   readonly ceilings: Ceilings;
   readonly cancel: CancelRun;
   readonly long: LongWork;

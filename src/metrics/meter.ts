@@ -10,6 +10,7 @@ export type Meter = Pick<
   | 'executed'
   | 'runStarted'
   | 'runEnded'
+  | 'imageRemoved'
   | 'takenOver'
   | 'requeued'
   | 'stranded'
@@ -22,5 +23,5 @@ const nothing = (): void => {};
 export const UNMETERED: Meter = {
   ...{ attempted: nothing, answered: nothing, executed: nothing, runStarted: nothing, runEnded: nothing },
   ...{ taskSubmitted: nothing, taskEnded: nothing },
-  ...{ takenOver: nothing, requeued: nothing, stranded: nothing, stalled: nothing },
+  ...{ imageRemoved: nothing, takenOver: nothing, requeued: nothing, stranded: nothing, stalled: nothing },
 };

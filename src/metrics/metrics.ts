@@ -8,6 +8,7 @@ const TOOL_SECONDS = [0.005, 0.025, 0.1, 0.5, 1, 5, 15, 60, 300, 1800];
 const WAIT_SECONDS = [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300, 1800, 7200];
 const HTTP_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30, 120];
 const RUN_SECONDS = [1, 5, 15, 60, 300, 900, 3600, 14_400, 86_400];
+const PULL_SECONDS = [0.5, 1, 5, 15, 60, 180, 600, 1800];
 const STEPS = [1, 2, 3, 5, 8, 13, 21, 34, 55, 100, 200, 500, 1000];
 const REWARDS = [-1, -0.5, 0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1];
 
@@ -142,6 +143,15 @@ export class Metrics {
     'Time in which the process ran nothing else, in pieces of a second or more, by the tool that held it.',
     ['tool'],
   );
+  readonly #imagesRemoved = this.#counter('images_removed_total', 'Images that this process removed from its engine.', [
+    'reason',
+  ]);
+  readonly #imagePulls = this.#histogram(
+    'image_pull_duration_seconds',
+    'How long pulls of images took.',
+    ['outcome'],
+    PULL_SECONDS,
+  );
   readonly #databaseErrors = this.#counter('database_errors_total', 'Statements that failed, by reason.', ['reason']);
   readonly #httpRequests = this.#counter('http_requests_total', 'Answers to requests.', ['method', 'route', 'code']);
   readonly #httpSeconds = this.#histogram(
@@ -230,6 +240,14 @@ export class Metrics {
 
   stalled(): void {
     this.#stalled.inc();
+  }
+
+  imagePulled(outcome: 'pulled' | 'failed', seconds: number): void {
+    this.#imagePulls.observe({ outcome }, seconds);
+  }
+
+  imageRemoved(reason: 'unused' | 'space'): void {
+    this.#imagesRemoved.inc({ reason });
   }
 
   loopHeld(tool: string, seconds: number): void {

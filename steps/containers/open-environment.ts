@@ -16,6 +16,7 @@ import {
   saveEnvironment,
   useEnvironment,
 } from '../../src/storage/containers/environments.js';
+import { savePulled, useImage } from '../../src/storage/containers/pulled-images.js';
 import type { StepContext } from '../context.js';
 import { withDatabaseRetry } from '../database-retry.js';
 
@@ -83,6 +84,10 @@ export async function openEnvironment(
       // The one that removed it while it was made may have found nothing yet.
       await engine.remove(kept.identity, AbortSignal.timeout(REMOVED_WITHIN_MS));
       throw isGone(kept.identity.runId);
+    },
+    records: {
+      use: (image) => withDatabaseRetry(() => useImage(knex, id, image)),
+      pulled: (image) => withDatabaseRetry(() => savePulled(knex, id, image)),
     },
     ...{ secrets: owner.secrets, lookLater: true },
     signal,

@@ -13,27 +13,40 @@ interface CommandJob {
   readonly place: Place;
   readonly dockerHost: string;
   readonly image: string;
-  readonly side: 'holdfast' | 'docker' | 'docker run';
+  readonly side: 'holdfast' | 'early' | 'docker' | 'docker run';
+  /** For so long the model thinks before its first call; in which a container that is opened early can start. */
+  readonly thinksMs?: number;
   readonly runs: number;
   /** Of each run. */
   readonly commands: number;
 }
 
-const { place, dockerHost, image, side, runs, commands }: CommandJob = JSON.parse(process.argv[2] ?? '{}');
+const {
+  place,
+  dockerHost,
+  image,
+  side,
+  runs,
+  commands,
+  thinksMs = 0,
+}: CommandJob = JSON.parse(process.argv[2] ?? '{}');
 const COMMAND = 'echo enough';
 const EXPECTED = 'enough\n';
 
 /** Milliseconds of each command of each run. */
 type Took = readonly (readonly number[])[];
 
-/** From one question to the model to the next one: the model's step, the command's, and what is between them. */
+/** From each answer of the model to its next question: the model's step, the command's, and what is between them. */
 async function inRuns(): Promise<Took> {
   const asked: number[] = [];
+  const answered: number[] = [];
   const model = functionModel('commands', async ({ input }) => {
     asked.push(performance.now());
     const results = resultsIn(input);
     const wrong = results.find(({ text }) => (JSON.parse(text) as { stdout: string }).stdout !== EXPECTED);
     if (wrong !== undefined) throw new Error(`a command said ${wrong.text}`);
+    if (results.length === 0) await sleep(thinksMs);
+    answered.push(performance.now());
     return results.length < commands ? [call('bash', { command: COMMAND }, `c${results.length}`)] : [say('enough')];
   });
   const engine = await createEngine({
@@ -41,7 +54,7 @@ async function inRuns(): Promise<Took> {
       defineAgent({
         agent: new Agent({ name: 'worker', model, tools: [bashTool()] }),
         grants: ['container:exec:shell'],
-        environment: { image },
+        environment: { image, ...(side === 'early' && { openEarly: true as const }) },
         maxTurns: commands + 1,
       }),
     ],
@@ -52,10 +65,11 @@ async function inRuns(): Promise<Took> {
   const took: number[][] = [];
   for (let n = 0; n < runs; n++) {
     asked.length = 0;
+    answered.length = 0;
     const { id } = await engine.startRun({ agent: 'worker', input: 'go' }, LOCAL_CALLER);
     const { status } = await engine.getRun(id, LOCAL_CALLER, { waitMs: 600_000 });
     if (status !== 'completed') throw new Error(`the run is ${status}`);
-    took.push(asked.slice(1).map((at, index) => at - (asked[index] ?? at)));
+    took.push(asked.slice(1).map((at, index) => at - (answered[index] ?? at)));
     await gone(id);
   }
   await engine.stop();
@@ -109,7 +123,7 @@ async function byProgram() {
   return { code, text };
 }
 
-const MEASURED = { holdfast: inRuns, docker: () => each(byApi), 'docker run': () => each(byProgram) };
+const MEASURED = { holdfast: inRuns, early: inRuns, docker: () => each(byApi), 'docker run': () => each(byProgram) };
 
 process.stdout.write(`${JSON.stringify(await MEASURED[side]())}\n`);
 process.exit(0);

@@ -2,7 +2,7 @@ import type { Row } from './row.js';
 import { AGENT_ROWS } from './rows/agent.js';
 import { APPEND } from './rows/append.js';
 import { BLOCKS } from './rows/blocks.js';
-import { COMMAND } from './rows/command.js';
+import { COMMAND, FIRST_COMMAND } from './rows/command.js';
 import { EXPORT } from './rows/export.js';
 import { LARGE_ROWS } from './rows/large.js';
 import { DECISION, LENGTH, START } from './rows/latency.js';
@@ -47,6 +47,7 @@ export const ROWS: readonly Row[] = [
   EXPORT,
   RECALL,
   COMMAND,
+  FIRST_COMMAND,
   ...STREAM_ROWS,
   SUBSCRIBERS,
   ...LARGE_ROWS,

@@ -134,9 +134,22 @@ describe('the commands against a server', () => {
     const given = await holdfast('reward', run.id, '0.5', '--signal', 'tests=1', '--signal', 'a=b=0', '--passed');
     expect(given.stdout).toBe(`${run.id}: reward 0.5, version 1\n`);
     expect((await holdfast('trajectory', run.id)).stdout).toContain('success, reward 0.5');
-    const found = await json('trajectories', '--result', 'success', '--min-reward', '0.5', '--agent', 'payer');
+    const found = await json(
+      'trajectories',
+      '--result',
+      'success',
+      '--min-reward',
+      '0.5',
+      '--agent',
+      'payer',
+      '--min-quality',
+      '0',
+      '--max-diversity',
+      '1',
+    );
     expect(found.items).toMatchObject([{ runId: run.id, verificationPassed: true }]);
     expect((await holdfast('trajectories', '--max-reward', '0.5')).stdout).toContain(run.id);
+    expect((await holdfast('task', 'list', '--min-quality', '0.9', '--max-reward', '1')).code).toBe(0);
     expect((await holdfast('reward', run.id, 'much')).code).toBe(2);
     const runs = await holdfast('runs', '--status', 'completed', '--agent', 'payer');
     expect(runs.stdout).toContain(run.id);

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { DockerEngine } from '../../src/containers/docker/docker-engine.js';
 import { EngineConnection } from '../../src/containers/docker/engine-connection.js';
+import { WITHOUT_LOGIN } from '../../src/containers/docker/pull-image.js';
 import { readyImage } from '../../src/containers/lifecycle/ready-image.js';
 import { type ImagePolicyConfig, imagePolicy } from '../../src/core/containers/image-policy.js';
 import { BUSYBOX, DOCKER_HOST, describeDocker } from '../harness/docker.js';
@@ -80,7 +81,11 @@ describeDocker('images', () => {
     const engine = new EngineConnection({ host: `unix://${OURS}`, certPath: null }, 1000);
     const identity = newIdentity({ image: IMAGE });
     const ready = (pull: 'missing' | 'always', purpose: 'run' | 'verification' = 'run') =>
-      readyImage(engine, { ...identity, purpose }, imagePolicy.parse({ pull }), never);
+      readyImage(
+        engine,
+        { ...identity, purpose },
+        { images: imagePolicy.parse({ pull }), pulls: WITHOUT_LOGIN, signal: never },
+      );
     await ready('missing');
     await ready('missing');
     expect(pulls).toEqual([IMAGE]);

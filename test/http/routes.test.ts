@@ -82,6 +82,12 @@ describeEachDatabase('the routes', (kind) => {
       '/api/v1/trajectories?result=partial_success&minReward=0.5&maxReward=0.5',
     );
     expect(found.json).toMatchObject({ items: [{ runId: id, totalReward: 0.5 }], nextCursor: null });
+    const scores = 'minQuality=0&maxQuality=1&minDiversity=0.0&maxDiversity=1';
+    const scored = await door.ask('vera', 'GET', `/api/v1/trajectories?minReward=0.5&${scores}`);
+    expect(scored.json).toMatchObject({ items: [{ runId: id }] });
+    expect((await door.ask('vera', 'GET', `/api/v1/tasks?maxReward=-1&${scores}`)).json).toMatchObject({ items: [] });
+    for (const list of ['trajectories', 'tasks'])
+      expectProblem(await door.ask('vera', 'GET', `/api/v1/${list}?minQuality=much`), 'invalid_request');
     expect((await door.ask('zoe', 'GET', '/api/v1/trajectories')).json).toEqual({ items: [], nextCursor: null });
     expect((await door.ask('vera', 'GET', `/api/v1/runs/${id}/rewards`)).json).toMatchObject({
       items: [{ version: 1 }],

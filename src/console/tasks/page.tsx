@@ -13,8 +13,10 @@ import { Tasks } from './table.js';
 import { TaskTabs } from './tabs.js';
 import { Task } from './task.js';
 
-const FIELDS = ['name', 'agent', 'category', 'tag', 'batch'] as const;
-const CHOSEN = ['status', 'result', 'difficulty'] as const;
+const FIELDS = ['name', 'agent', 'category', 'tag', 'batch', 'minReward', 'minQuality'] as const;
+const CHOSEN = [
+  ...(['status', 'result', 'difficulty', 'maxReward', 'maxQuality', 'minDiversity', 'maxDiversity'] as const),
+];
 const LIMIT = 50;
 
 /** Tasks, newest first; with an id, one of them. */

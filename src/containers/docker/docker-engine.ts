@@ -9,6 +9,7 @@ import type {
   OpenOptions,
 } from '../../core/containers/environment.js';
 import { type EnvironmentSpec, unenforceable } from '../../core/containers/environment-spec.js';
+import type { EngineImage } from '../../core/containers/image-collection.js';
 import { assertImageAllowed, type ImagePolicy, imagePolicy } from '../../core/containers/image-policy.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { Egress, type EgressPlace, type Shared, unshared, wantsEgress } from '../egress/egress.js';
@@ -22,7 +23,9 @@ import { listEnvironments, removeEnvironment } from '../lifecycle/remove-environ
 import { endContainer, stopContainer } from '../lifecycle/stop-container.js';
 import { EngineConnection } from './engine-connection.js';
 import { engineIdentity } from './engine-identity.js';
+import { imageBytes, listImages, removeImage } from './engine-images.js';
 import { lookAtEngine, machineOfEngine } from './look-at-engine.js';
+import { type PullOptions, WITHOUT_LOGIN } from './pull-image.js';
 
 /** Until then, one that does not answer is not asked again whether it does. */
 const LOOK_WITHIN_MS = 10_000;
@@ -37,6 +40,7 @@ export class DockerEngine implements EnvironmentEngine {
   #look: Promise<unknown> | null = null;
 
   readonly #images: ImagePolicy;
+  readonly #pulls: PullOptions;
   readonly #assertMounts: (spec: EnvironmentSpec) => void;
 
   /**
@@ -50,9 +54,11 @@ export class DockerEngine implements EnvironmentEngine {
       readonly egress?: EgressPlace | null;
       readonly assertMounts?: (spec: EnvironmentSpec) => void;
       readonly images?: ImagePolicy;
+      readonly pulls?: PullOptions;
     },
   ) {
     this.#images = options.images ?? imagePolicy.parse({});
+    this.#pulls = options.pulls ?? WITHOUT_LOGIN;
     this.#assertMounts = options.assertMounts ?? (() => undefined);
     this.#address = address;
     this.#engine = new EngineConnection(address, options.patienceMs);
@@ -89,7 +95,7 @@ export class DockerEngine implements EnvironmentEngine {
       return readyContainer(
         engine,
         identity,
-        { ...options, begun, lookLater, signal, egress, images: this.#images },
+        { ...options, begun, lookLater, signal, egress, images: this.#images, pulls: this.#pulls },
         this.#verified,
       );
     };
@@ -141,6 +147,18 @@ export class DockerEngine implements EnvironmentEngine {
   async remove(name: EnvironmentName, signal: AbortSignal): Promise<void> {
     await removeEnvironment(this.#engine, name, signal);
     await this.#egress?.end(name, 'remove');
+  }
+
+  images(signal: AbortSignal): Promise<readonly EngineImage[]> {
+    return listImages(this.#engine, signal);
+  }
+
+  imageBytes(signal: AbortSignal): Promise<number> {
+    return imageBytes(this.#engine, signal);
+  }
+
+  removeImage(image: Pick<EngineImage, 'id' | 'names'>, signal: AbortSignal): Promise<boolean> {
+    return removeImage(this.#engine, image, signal);
   }
 
   close(): void {

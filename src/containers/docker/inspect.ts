@@ -15,13 +15,19 @@ export async function inspect(
   }
 }
 
-/** Whether an engine has an image, by its name or id. */
-export async function hasImage(engine: EngineConnection, image: string, signal: AbortSignal): Promise<boolean> {
+/** What an engine knows of an image, by its name or id; null: it does not have it. */
+export async function findImage(
+  engine: EngineConnection,
+  image: string,
+  signal: AbortSignal,
+): Promise<Docker.ImageInspectInfo | null> {
   try {
-    await engine.ask('looking for an image', signal, (docker) => docker.getImage(image).inspect());
-    return true;
+    return await engine.ask('looking for an image', signal, (docker) => docker.getImage(image).inspect());
   } catch (error) {
-    if (isRefusal(error, 404)) return false;
+    if (isRefusal(error, 404)) return null;
     throw error;
   }
 }
+
+export const hasImage = async (engine: EngineConnection, image: string, signal: AbortSignal): Promise<boolean> =>
+  (await findImage(engine, image, signal)) !== null;

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type Docker from 'dockerode';
 import { type EnvironmentIdentity, environmentName, type OpenOptions } from '../../core/containers/environment.js';
-import type { ImagePolicy } from '../../core/containers/image-policy.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { LABELS } from '../docker/container-options.js';
 import { isHeld, isOvertaken, statusOf } from '../docker/engine-answers.js';
@@ -10,7 +9,7 @@ import { inspect } from '../docker/inspect.js';
 import type { Shared } from '../egress/egress.js';
 import { makeContainer } from './make-container.js';
 import { ownVolumes } from './own-volumes.js';
-import { readyImage } from './ready-image.js';
+import { type ImageOptions, readyImage } from './ready-image.js';
 import { remakeContainer, takePlace } from './remake-container.js';
 
 /** How often a container may be found in a state that leads nowhere before it is given up. */
@@ -18,7 +17,7 @@ const ROUNDS = 10;
 const PAUSE_MS = 100;
 
 /** `egress`: what its programs reach a proxy of this process by; null: nothing. */
-export type ReadyOptions = OpenOptions & { readonly egress: Shared | null; readonly images: ImagePolicy };
+export type ReadyOptions = OpenOptions & ImageOptions & { readonly egress: Shared | null };
 
 /**
  * Makes a container and its volumes if no one has, and starts it if it does not run. The one that does the same at the same time ends
@@ -58,8 +57,7 @@ async function open(
     if (found === null) {
       if (await takePlace(engine, identity, options.signal)) continue;
       if (begun) throw lost(identity);
-      await readyImage(engine, identity, options.images, options.signal);
-      const made = await makeContainer(engine, identity, options.egress, options.signal);
+      const made = await makeOnImage(engine, identity, options);
       beside.push(ownVolumes(engine, identity, options.signal));
       if (made === null) continue;
       await options.starting();
@@ -82,6 +80,24 @@ async function open(
   }
   throw stuck(identity, last, why);
 }
+
+/** Makes a container. An image that was removed since it was looked for, by a person or for space, is pulled once more. */
+async function makeOnImage(
+  engine: EngineConnection,
+  identity: EnvironmentIdentity,
+  options: ReadyOptions,
+): Promise<string | null> {
+  for (let isLast = options.images.pull === 'never'; ; isLast = true) {
+    await readyImage(engine, identity, options);
+    try {
+      return await makeContainer(engine, identity, options.egress, options.signal);
+    } catch (error) {
+      if (isLast || !isImageGone(error)) throw error;
+    }
+  }
+}
+
+const isImageGone = (error: unknown): boolean => error instanceof HoldfastError && error.code === 'image_unknown';
 
 /** What is to be said of a container that does not stay up. */
 const mainEnded = ({ ExitCode }: Pick<State, 'ExitCode'>): string =>

@@ -140,12 +140,16 @@ export const environmentSpec = z
     snapshots: snapshots.nullable().default(null),
     /** Has the log say for each call which files of the workspace changed; absent: it does not. */
     fileChanges: fileChanges.exactOptional(),
+    /** Opens the container beside the first model call of each segment; absent: the first command opens it. */
+    openEarly: z.literal(true).exactOptional(),
     /** What a worker must have to take the run; absent: a container engine is enough. */
     requires: runRequirements.exactOptional(),
     /** Whether it starts although the engine cannot enforce something of the above. */
     bestEffort: z.boolean().default(false),
   })
-  .superRefine(({ mounts, workdir }, context) => {
+  .superRefine(({ mounts, workdir, fileChanges: watched, openEarly }, context) => {
+    if (openEarly === true && watched !== undefined)
+      context.addIssue({ code: 'custom', path: ['openEarly'], message: 'does not go with fileChanges' });
     const targets = [workdir];
     for (const [index, { target }] of mounts.entries()) {
       if (targets.some((other) => other === target))

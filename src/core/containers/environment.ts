@@ -1,4 +1,5 @@
 import type { EnvironmentSpec } from './environment-spec.js';
+import type { EngineImage } from './image-collection.js';
 
 /**
  * The contract of an environment: where the commands of a run execute. src/containers has it for engines that speak Docker's
@@ -149,11 +150,25 @@ export interface LabelledEnvironment extends EnvironmentName {
   readonly deadline: string;
 }
 
+/** What is kept of the images of an engine, so that those that no one needs can go. */
+export interface ImageRecords {
+  /** Called before a container is made of an image. False: the image is being removed; the engine is to be asked again whether it has it. */
+  readonly use: (id: string) => Promise<boolean>;
+  /** Called with an image after a pull: with the names that it got, and whether the engine did not have it before. */
+  readonly pulled: (image: {
+    readonly id: string;
+    readonly names: readonly string[];
+    readonly isNew: boolean;
+  }) => Promise<void>;
+}
+
 export interface OpenOptions {
   readonly begun: boolean;
   readonly starting: () => Promise<void>;
   /** Asked after each start, if there are any. */
   readonly secrets: AgentEnvironment['secrets'];
+  /** Absent: nothing is kept of images. */
+  readonly records?: ImageRecords;
   /** Whether its first command may be what looks at it from inside: that one waits for it, and throws what opening it would. */
   readonly lookLater?: boolean;
   readonly signal: AbortSignal;
@@ -186,6 +201,12 @@ export interface EnvironmentEngine {
   stop(identity: EnvironmentIdentity, signal: AbortSignal): Promise<void>;
   /** Removes it with its files. */
   remove(name: EnvironmentName, signal: AbortSignal): Promise<void>;
+  /** Every image that the engine has. */
+  images(signal: AbortSignal): Promise<readonly EngineImage[]>;
+  /** What they take together. */
+  imageBytes(signal: AbortSignal): Promise<number>;
+  /** Removes an image. False: something uses it. One that is not there is removed. */
+  removeImage(image: Pick<EngineImage, 'id' | 'names'>, signal: AbortSignal): Promise<boolean>;
   /** Ends what this process does for containers that run. They go on. */
   close(): void;
   /** Every container, volume and image of an instance, each environment once. */

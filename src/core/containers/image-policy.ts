@@ -1,21 +1,65 @@
 import { z } from 'zod';
 import { HoldfastError } from '../errors/errors.js';
 
-/** Which images containers are made of, and whether the engine fetches them. */
-export const imagePolicy = z.strictObject({
+/** Where a password is, and how it is read: `secret.env('GHCR_TOKEN')`. */
+interface PasswordPlace {
+  readonly place: string;
+  readonly path?: string;
+  readonly problem?: string | null;
+  isThere?(): boolean;
+  read(): Promise<string>;
+}
+
+const isPlace = (value: unknown): boolean =>
+  typeof Reflect.get(Object(value), 'place') === 'string' && typeof Reflect.get(Object(value), 'read') === 'function';
+
+const registryHost = z
+  .string()
+  .max(260)
+  .regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$/, 'is no host such as ghcr.io or registry.example:5000');
+
+const registryLogin = z.strictObject({
+  user: z
+    .string()
+    .max(256)
+    .regex(/^[^:\p{Cc}]+$/u, 'is no user: it is empty, or has a colon or a control character'),
+  password: z
+    .custom<PasswordPlace>(isPlace, 'is no place of a secret, such as secret.env("REGISTRY_TOKEN")')
+    .superRefine(({ problem }, context) => {
+      if (problem) context.addIssue({ code: 'custom', message: problem });
+    }),
+});
+
+/** When images that were pulled for runs, and that no run needs, are removed from the engine. */
+const imageCollection = z
+  .strictObject({
+    /** Those that nothing has used for so long. */
+    unusedHours: z.number().min(0.25).max(87_600).exactOptional(),
+    /** The longest unused ones, while all images of the engine take more than this. */
+    aboveGb: z.number().min(0.001).max(1_000_000).exactOptional(),
+    /** Names of images that stay. Those of agents of the configuration stay, too. */
+    keep: z.array(z.string().min(1).max(512)).max(1000).default([]),
+  })
+  .refine(({ unusedHours, aboveGb }) => unusedHours !== undefined || aboveGb !== undefined, {
+    message: 'names neither unusedHours nor aboveGb',
+  });
+export type ImageCollection = z.output<typeof imageCollection>;
+
+const policyFields = z.strictObject({
   /** `never`: the engine has the image. `missing`: it is pulled if the engine lacks it. `always`: before each new container of a run. */
   pull: z.enum(['never', 'missing', 'always']).default('never'),
   /** Registries whose images are allowed, as `ghcr.io` or `registry.example:5000`. Unset: all. */
-  registries: z
-    .array(
-      z
-        .string()
-        .max(260)
-        .regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$/, 'is no host such as ghcr.io or registry.example:5000'),
-    )
-    .min(1)
-    .max(100)
-    .exactOptional(),
+  registries: z.array(registryHost).min(1).max(100).exactOptional(),
+  /** Logins by registry. Passwords are read where they are, and go only to the engine, for images of that registry. */
+  credentials: z.record(registryHost, registryLogin).exactOptional(),
+  /** Unset: no image is removed. */
+  collect: imageCollection.exactOptional(),
+});
+
+/** Which images containers are made of, whether the engine fetches them, and when they go. */
+export const imagePolicy = policyFields.refine(({ pull, collect }) => collect === undefined || pull !== 'never', {
+  path: ['collect'],
+  message: 'needs `pull: missing` or `pull: always`: an image that was removed is pulled again when a run needs it',
 });
 export type ImagePolicyConfig = z.input<typeof imagePolicy>;
 export type ImagePolicy = z.output<typeof imagePolicy>;
@@ -30,6 +74,18 @@ export function registryOf(image: string): string | null {
   const [host = '', ...rest] = image.split('/');
   const isHost = rest.length > 0 && (host.includes('.') || host.includes(':') || host === 'localhost');
   return isHost ? host.replace(/^(index|registry-1)\.docker\.io$/, DEFAULT_REGISTRY) : DEFAULT_REGISTRY;
+}
+
+/** One text for all names of the same image: with its registry, and by its digest or its tag. */
+export function fullImageName(image: string): string {
+  if (ID.test(image)) return image.startsWith('sha256:') ? image : `sha256:${image}`;
+  const registry = registryOf(image) ?? DEFAULT_REGISTRY;
+  const [host = '', ...rest] = image.split('/');
+  const hasHost = rest.length > 0 && (host.includes('.') || host.includes(':') || host === 'localhost');
+  const path = pulledName(hasHost ? rest.join('/') : image);
+  const whole = registry === DEFAULT_REGISTRY && !path.includes('/') ? `library/${path}` : path;
+  // Where a digest is, the tag says nothing.
+  return `${registry}/${whole.replace(/:[^:@/]*@/, '@')}`;
 }
 
 /** Throws `image_refused` for an image of another registry. */

@@ -18,6 +18,24 @@ export const pageQuery = {
 export const pageOf = <T extends z.ZodType>(item: T) =>
   z.object({ items: z.array(item), nextCursor: z.string().nullable().describe('Null on the last page.') });
 
+/** A number in a text, which may be broken and negative. */
+const numberIn = z
+  .string()
+  .regex(/^-?\d{1,9}(\.\d{1,9})?$/, 'expected a number, such as 0.5')
+  .transform(Number);
+
+const bound = numberIn.exactOptional();
+
+/** The bounds of a list by reward and scores, as a query has them. */
+export const scoreQuery = {
+  minReward: bound.describe('Only those with this reward or more.'),
+  maxReward: bound.describe('Only those with this reward or less.'),
+  minQuality: bound.describe('Only those with this quality score or more; of a task, that of its last run.'),
+  maxQuality: bound.describe('Only those with this quality score or less.'),
+  minDiversity: bound.describe('Only those with this diversity score or more; of a task, that of its last run.'),
+  maxDiversity: bound.describe('Only those with this diversity score or less.'),
+};
+
 /** A sequence number in a text; digits only. */
 export const sequence = z
   .string()

@@ -6,7 +6,7 @@ import { batchRow, batchView, cancelBatch, cancelledBatch } from '../tasks/batch
 import { batchKey } from '../tasks/batch-key.js';
 import { requeueTask, submitTask, taskFilter, taskView } from '../tasks/task.js';
 import { batchAnswer, batchTask } from '../tasks/task-batch.js';
-import { idPath, optionalKey, pageOf, pageQuery, requiredKey } from './fields.js';
+import { idPath, optionalKey, pageOf, pageQuery, requiredKey, scoreQuery } from './fields.js';
 import { operation } from './operation.js';
 
 const keyPath = z.strictObject({ id: batchKey.describe('The key of the batch.') });
@@ -56,7 +56,7 @@ export const TASK_OPERATIONS = {
     path: '/api/v1/tasks',
     summary: 'List tasks, newest first.',
     access: { tenant: 'viewer' },
-    query: z.strictObject({ ...pageQuery, ...taskFilter.shape }),
+    query: z.strictObject({ ...pageQuery, ...taskFilter.shape, ...scoreQuery }),
     response: pageOf(taskView),
     errors: [],
     args: ({ query }, { caller }) => [query, caller],

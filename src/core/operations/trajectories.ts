@@ -2,19 +2,13 @@ import { z } from 'zod';
 import { giveReward, rewardView } from '../tasks/reward.js';
 import { STEPS_LIMIT, shownTrajectory, trajectorySummary } from '../trajectories/trajectory.js';
 import { trajectoryFilter } from '../trajectories/trajectory-result.js';
-import { idPath, pageOf, pageQuery, sequence } from './fields.js';
+import { idPath, pageOf, pageQuery, scoreQuery, sequence } from './fields.js';
 import { operation } from './operation.js';
 
 const stepsQuery = z.strictObject({
   after: sequence.default(0).describe('Only steps after this one: `nextStep` of the page before.'),
   limit: z.coerce.number().int().min(1).max(STEPS_LIMIT).default(STEPS_LIMIT),
 });
-
-const reward = z
-  .string()
-  .regex(/^-?\d{1,9}(\.\d{1,9})?$/, 'expected a number, such as 0.5')
-  .transform(Number)
-  .exactOptional();
 
 /** The record has a place among trajectories, and one at its run. */
 export const trajectoryAt = <Path extends `/${string}`>(path: Path) =>
@@ -37,7 +31,7 @@ export const TRAJECTORY_OPERATIONS = {
     path: '/api/v1/trajectories',
     summary: 'List trajectories without their steps, newest first.',
     access: { tenant: 'viewer' },
-    query: z.strictObject({ ...trajectoryFilter.shape, minReward: reward, maxReward: reward, ...pageQuery }),
+    query: z.strictObject({ ...trajectoryFilter.shape, ...scoreQuery, ...pageQuery }),
     response: pageOf(trajectorySummary),
     errors: [],
     args: ({ query }, { caller }) => [query, caller],

@@ -100,15 +100,14 @@ export class EngineWatch {
 
   #tell(why: string | null): void {
     const { log } = this.#watched;
-    const component = 'containers';
     if (why === null)
       log.info(
-        { component, event: 'engine_back' },
+        { component: 'containers', event: 'engine_back' },
         'the container engine answers; runs that need a container are taken',
       );
     else
       log.warn(
-        { component, event: 'engine_away', reason: why },
+        { component: 'containers', event: 'engine_away', reason: why },
         'the container engine does not answer; runs that need a container wait in the queue',
       );
   }

@@ -1,8 +1,12 @@
 import { resolve } from 'node:path';
+import type { PullNews, PullOptions } from '../../containers/docker/pull-image.js';
 import type { EngineAddress } from '../../core/containers/engine-address.js';
 import type { EnvironmentEngine } from '../../core/containers/environment.js';
-import { imagePolicy } from '../../core/containers/image-policy.js';
+import { type ImageCollection, type ImagePolicy, imagePolicy } from '../../core/containers/image-policy.js';
+import type { EngineLog } from '../../core/ops/log-record.js';
 import { CONTAINER_PACKAGE, loadPackage } from '../../core/optional-package.js';
+import type { Metrics } from '../../metrics/metrics.js';
+import { HeldSecret } from '../../models/secrets/held-secret.js';
 import { checkedAddresses, systemResolve } from '../../tools/http/http-address.js';
 import type { RegisteredAgent } from '../agents/agent-registry.js';
 import { DEFAULT_DATA_DIR, type EngineConfig, withDefaults } from '../engine-config.js';
@@ -31,6 +35,7 @@ export async function openContainers(
   config: EngineConfig,
   agents: Iterable<RegisteredAgent>,
   hostFolders: HostFolders,
+  metrics: Pick<Metrics, 'imagePulled'>,
 ): Promise<EnvironmentEngine | null> {
   const { dockerPatienceMs: patienceMs, log } = withDefaults(config);
   const address = engineAddress(config, agents);
@@ -46,10 +51,51 @@ export async function openContainers(
     ),
   };
   const { DockerEngine } = await loadContainers();
+  const images = imagePolicy.parse(config.imagePolicy ?? {});
   return new DockerEngine(address, {
     ...{ patienceMs, egress, assertMounts: (spec) => hostFolders.assertMounts(spec) },
-    images: imagePolicy.parse(config.imagePolicy ?? {}),
+    ...{
+      images,
+      pulls: { login: loginsOf(images), onPull: (news) => tellPull(news, log, metrics), tellEachMs: 10_000 },
+    },
   });
+}
+
+/** The logins of registries, as an engine asks for them. A password is read when the first pull needs it, and again when the registry refuses it. */
+export function loginsOf({ credentials = {} }: ImagePolicy): PullOptions['login'] {
+  const held = new Map(
+    Object.entries(credentials).map(([registry, { user, password }]) => [
+      registry,
+      { username: user, secret: new HeldSecret(password) },
+    ]),
+  );
+  return async (registry, refused) => {
+    const found = held.get(registry);
+    if (found === undefined) return null;
+    const password = refused === null ? await found.secret.value() : await found.secret.renewed(refused);
+    return password === null ? null : { username: found.username, password };
+  };
+}
+
+function tellPull(news: PullNews, log: EngineLog, metrics: Pick<Metrics, 'imagePulled'>): void {
+  const { type, ...fields } = news;
+  if (type === 'pulling') {
+    log.info({ component: 'containers', event: 'image_pulling', ...fields }, 'the engine pulls an image');
+    return;
+  }
+  metrics.imagePulled(type, news.ms / 1000);
+  if (type === 'pulled')
+    log.info({ component: 'containers', event: 'image_pulled', ...fields }, 'the engine has pulled an image');
+  else
+    log.warn({ component: 'containers', event: 'image_not_pulled', ...fields }, 'the engine could not pull an image');
+}
+
+/** When images go from the engine of this process; null: none does. Those of its agents stay. */
+export function collectionOf(config: EngineConfig, agents: Iterable<RegisteredAgent>): ImageCollection | null {
+  const { collect } = imagePolicy.parse(config.imagePolicy ?? {});
+  if (collect === undefined) return null;
+  const ofAgents = [...agents].flatMap(({ environment }) => (environment === null ? [] : [environment.spec.image]));
+  return { ...collect, keep: [...collect.keep, ...ofAgents] };
 }
 
 const urlOf = (name: string, port: number): URL => new URL(`http://${name.includes(':') ? `[${name}]` : name}:${port}`);

@@ -3,7 +3,7 @@ import { OVER } from '../../core/runs/run.js';
 import type { TaskFilter } from '../../core/tasks/task.js';
 import type { PageRows } from '../runs/page-rows.js';
 import { newestFirst, type Placed } from '../runs/run-list.js';
-import { whereSame } from './same-columns.js';
+import { whereSame, whereWithin } from './same-columns.js';
 import { deadSql, type SeenTask, seenTasks } from './tasks.js';
 
 /** A page of tasks, newest first. */
@@ -20,8 +20,18 @@ export async function listTaskRows(
 
 const TASK_BYTES = 'octet_length(t.parameters) + octet_length(t.metadata) + coalesce(octet_length(t.result), 0)';
 
-function narrow(query: Knex.QueryBuilder, { status, tag, result, dead, ...same }: TaskFilter): void {
+function narrow(query: Knex.QueryBuilder, filter: TaskFilter): void {
+  const { status, tag, result, dead, minReward, maxReward, ...others } = filter;
+  const { minQuality, maxQuality, minDiversity, maxDiversity, ...same } = others;
   whereSame(query, 't', same);
+  whereWithin(query, 't.reward', minReward, maxReward);
+  const scores = [minQuality, maxQuality, minDiversity, maxDiversity];
+  if (scores.some((bound) => bound !== undefined))
+    query.whereExists((scored) => {
+      scored.from('holdfast.trajectories as s').whereRaw('s.run_id = t.run_id and s.tenant = t.tenant');
+      whereWithin(scored, 's.quality', minQuality, maxQuality);
+      whereWithin(scored, 's.diversity', minDiversity, maxDiversity);
+    });
   if (tag !== undefined) query.whereRaw('t.tags @> array[?]::text[]', [tag]);
   if (result !== undefined) query.where({ 't.result_type': result });
   if (dead !== undefined) query.whereRaw(deadSql('t'));

@@ -4,6 +4,7 @@ import { DockerEngine } from '../../../src/containers/docker/docker-engine.js';
 import { environmentSpec } from '../../../src/core/containers/environment-spec.js';
 import { settleContainers } from '../../../src/engine/containers/settle-containers.js';
 import { eraseLocked, removeLocked } from '../../../src/engine/retention/delete-run.js';
+import { UNMETERED } from '../../../src/metrics/meter.js';
 import type { Database } from '../../../src/storage/database/database.js';
 import { openDatabase } from '../../../src/storage/database/open-database.js';
 import { appendEvents, createLog } from '../../../src/storage/log/events.js';
@@ -222,7 +223,11 @@ describeDocker('files that come late', () => {
       const say = (_fields: object, message: string) => void said.push(message);
       const log = { debug: say, info: say, warn: say, error: say };
       await whileHeld(held, async () => {
-        const settling = settleContainers({ stepContext: quick, log });
+        const settling = settleContainers({
+          stepContext: { ...quick, metrics: UNMETERED },
+          log,
+          imageCollection: null,
+        });
         settling.begin();
         await expect.poll(() => left(free), { timeout: 30_000 }).toEqual([]);
         await expect.poll(() => said).toHaveLength(2);

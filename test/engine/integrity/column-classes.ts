@@ -126,6 +126,11 @@ const OTHERS: { readonly [table: string]: readonly Classed[] } = {
     'what a rule of the configuration found; the next evaluation finds it again',
     'tenant name state since right_since told told_times value compared tasks evaluated_at next_at silenced_until silenced_by silence_reason',
   ),
+  pulled_images: all(
+    'operational',
+    'which images an engine got for runs; a removed one is pulled again',
+    'tenant engine id names state lease_until pulled_at used_at',
+  ),
   artifacts: all('operational', 'which artifacts there are says the log', 'run_id tenant place goes_at created_at'),
   exports: all(
     'shown',

@@ -153,6 +153,28 @@ describeEachDatabase('tasks', (kind) => {
     expect(next).toMatchObject({ items: [{ id: a.id }], nextCursor: null });
   });
 
+  it('lists narrow by reward, and by the scores of the last run', async () => {
+    const [low, high, none] = [await over(), await over(), await over()];
+    const among = async (filter: Parameters<typeof idsOf>[0]) =>
+      (await idsOf(filter)).filter((id) => [low.id, high.id, none.id].includes(id));
+    await t.engine.rewardRun(low.runId, { reward: -0.5 }, ADMIN);
+    await t.engine.rewardRun(high.runId, { reward: 0.75 }, ADMIN);
+    expect(await among({ minReward: 0.75 })).toEqual([high.id]);
+    expect(await among({ maxReward: 0 })).toEqual([low.id]);
+    expect(await among({ minReward: -1, maxReward: 1 })).toEqual([high.id, low.id]);
+    const all = [none.id, high.id, low.id];
+    // Workers read the scores from the logs within seconds.
+    await expect.poll(() => among({ minDiversity: 0, maxDiversity: 1 }), { timeout: 60_000 }).toEqual(all);
+    const listed = await t.engine.listTrajectories({ limit: 50, task: 'add-up@1.0.0' }, ADMIN);
+    const { diversityScore } = listed.items.find(({ runId }) => runId === high.runId) ?? {};
+    const exact = { minDiversity: diversityScore ?? -1, maxDiversity: diversityScore ?? -1 };
+    expect(await among({ ...exact, minReward: 0.75 })).toEqual([high.id]);
+    expect(await among({ minQuality: 0, maxQuality: 1, maxReward: 0 })).toEqual([low.id]);
+    expect(await among({ minQuality: 1.1 })).toEqual([]);
+    expect(await among({ minDiversity: 1.1 })).toEqual([]);
+    expect(await codeOf(idsOf({ minReward: Number.NaN }))).toBe('invalid_request /minReward');
+  });
+
   it('is cancelled with its run, once, and its run is not taken away alone', async () => {
     const task = await submit({ agent: 'asker' });
     await restOf(t.engine, task.runId);

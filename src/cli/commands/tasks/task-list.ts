@@ -13,6 +13,7 @@ import {
   keyOption,
   limit,
   limitOption,
+  numberOf,
   printMore,
 } from '../../options.js';
 import { plain, print, printJson, printTable } from '../../print.js';
@@ -63,6 +64,16 @@ export const taskListCommand = (): Command =>
     .option('--tag <tag>', 'only tasks with this tag')
     .addOption(new Option('--result <result>', 'only tasks of this result').choices(TRAJECTORY_RESULTS))
     .addOption(new Option('--batch <key>', 'only tasks of this batch').argParser(keyOption))
+    .addOption(new Option('--min-reward <n>', 'only tasks with this reward or more').argParser(numberOf))
+    .addOption(new Option('--max-reward <n>', 'only tasks with this reward or less').argParser(numberOf))
+    .addOption(new Option('--min-quality <n>', 'only those whose last run has this score or more').argParser(numberOf))
+    .addOption(new Option('--max-quality <n>', 'only those whose last run has this score or less').argParser(numberOf))
+    .addOption(
+      new Option('--min-diversity <n>', 'only those whose last run has this score or more').argParser(numberOf),
+    )
+    .addOption(
+      new Option('--max-diversity <n>', 'only those whose last run has this score or less').argParser(numberOf),
+    )
     .option('--dead', 'only tasks that failed by an error and that no attempt follows, with the reason of each attempt')
     .addOption(cursorOption())
     .addOption(limitOption())

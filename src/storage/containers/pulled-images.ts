@@ -1,0 +1,119 @@
+import type { Knex } from 'knex';
+import type { PulledImage } from '../../core/containers/image-collection.js';
+import { canonical } from '../../core/json.js';
+
+interface ImageRow {
+  readonly engine: string;
+  readonly id: string;
+  readonly names: string;
+  readonly state: 'kept' | 'removing';
+  readonly lease_until: Date | null;
+  readonly used_at: Date;
+}
+
+const rows = (db: Knex) => db<ImageRow>('holdfast.pulled_images');
+const row = (db: Knex, engine: string, id: string) => rows(db).where({ engine, id });
+const isLate = (query: Knex.QueryBuilder, db: Knex) =>
+  query.where({ state: 'removing' }).where('lease_until', '<', db.fn.now());
+const kept = (db: Knex) => ({ state: 'kept', lease_until: null, used_at: db.fn.now() }) as never;
+
+/** Keeps that a pull brought an image, or gave one that is kept these further names. `isNew`: the engine did not have it before. */
+export async function savePulled(
+  db: Knex,
+  engine: string,
+  { id, names, isNew }: { readonly id: string; readonly names: readonly string[]; readonly isNew: boolean },
+): Promise<void> {
+  await db.transaction(async (trx) => {
+    const known = await row(trx, engine, id).forUpdate().first('names');
+    if (known === undefined && !isNew) return;
+    const all = [...new Set([...(known === undefined ? [] : namesIn(known.names)), ...names])].sort();
+    const values = { engine, id, names: canonical(all) };
+    if (known !== undefined) await row(trx, engine, id).update({ names: values.names });
+    else
+      await rows(trx)
+        .insert(values as never)
+        .onConflict(['engine', 'id'])
+        .merge(['names']);
+  });
+}
+
+/**
+ * Says that a container is to be made of an image. False: someone removes it at this moment. One that was to be removed and was not in
+ * time is not removed any more.
+ */
+export async function useImage(db: Knex, engine: string, id: string): Promise<boolean> {
+  const taken = await row(db, engine, id)
+    .where((one) => one.where({ state: 'kept' }).orWhere((late) => isLate(late, db)))
+    .update(kept(db));
+  if (taken > 0) return true;
+  return (await row(db, engine, id).first('id')) === undefined;
+}
+
+export async function pulledImages(db: Knex, engine: string): Promise<readonly PulledImage[]> {
+  const found = await rows(db).where({ engine }).select('id', 'names', 'used_at');
+  return found.map(({ id, names, used_at }) => ({ id, names: namesIn(names), usedAt: used_at }));
+}
+
+const namesIn = (text: string): readonly string[] => (JSON.parse(text) as readonly unknown[]).map(String);
+
+/** Says of images that something needs them now. */
+export async function touchImages(db: Knex, engine: string, ids: readonly string[]): Promise<void> {
+  await rows(db)
+    .where({ engine, state: 'kept' })
+    .whereRaw('id = any(?)', [[...ids]])
+    .update({ used_at: db.fn.now() } as never);
+}
+
+/** Takes it upon itself to remove an image that nothing has used for so long; false: something does, or someone else removes it. */
+export async function beginImageRemoval(
+  db: Knex,
+  engine: string,
+  id: string,
+  { unusedMs, leaseMs }: { readonly unusedMs: number; readonly leaseMs: number },
+): Promise<boolean> {
+  const taken = await row(db, engine, id)
+    .where((one) => one.where({ state: 'kept' }).orWhere((late) => isLate(late, db)))
+    .whereRaw("used_at < now() - ? * interval '1 millisecond'", [unusedMs])
+    .update({ state: 'removing', lease_until: db.raw("now() + ? * interval '1 millisecond'", [leaseMs]) } as never);
+  return taken > 0;
+}
+
+/** Says that an image stays, since something uses it. */
+export async function keepImage(db: Knex, engine: string, id: string): Promise<void> {
+  await row(db, engine, id).where({ state: 'removing' }).update(kept(db));
+}
+
+/** Forgets an image that is gone. One that is not being removed may have been pulled again. */
+export async function forgetImage(db: Knex, engine: string, id: string): Promise<void> {
+  await row(db, engine, id).where({ state: 'removing' }).delete();
+}
+
+/** Names of the images that containers of an engine are made of or are to be made of, and those that tasks which are not over name. */
+export async function neededImages(db: Knex, engine: string): Promise<ReadonlySet<string>> {
+  const specs: readonly string[] = await db('holdfast.environments')
+    .where({ engine })
+    .whereNot({ state: 'gone' })
+    .distinct()
+    .pluck('spec');
+  const given: readonly string[] = await db('holdfast.tasks')
+    .where({ status: 'open' })
+    .whereNotNull('image')
+    .distinct()
+    .pluck('image');
+  const definitions: readonly string[] = await db('holdfast.task_definitions as d')
+    .whereExists((open) =>
+      open
+        .from('holdfast.tasks as t')
+        .whereRaw('t.tenant = d.tenant and t.definition_hash = d.hash')
+        .where({ 't.status': 'open' })
+        .whereNull('t.image'),
+    )
+    .pluck('d.definition');
+  const inDefinitions = definitions.map((text) => imageIn(Reflect.get(Object(JSON.parse(text)), 'environment')));
+  return new Set([...specs.map((text) => imageIn(JSON.parse(text))), ...inDefinitions, ...given].flat());
+}
+
+function imageIn(spec: unknown): readonly string[] {
+  const image: unknown = Reflect.get(Object(spec), 'image');
+  return typeof image === 'string' ? [image] : [];
+}
