@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { type FieldError, HoldfastError } from './errors/errors.js';
+import { isRecord } from './json.js';
 
 type Issue = z.core.$ZodIssue;
 
@@ -45,6 +46,20 @@ export function fieldErrorsOf({ issues }: z.ZodError, prefix = ''): readonly Fie
   const more = issues.length - TOLD_MOST;
   if (more > 0) details.set(prefix, `${more} more places are wrong`);
   return [...details].map(([pointer, detail]) => ({ pointer, detail }));
+}
+
+/**
+ * The members called `__proto__` that a shape has left out without a message: zod takes none into a record. What is not said would be
+ * lost, as a signal of a reward or a file of a task.
+ */
+export function namesLeftOut(given: unknown, parsed: unknown, prefix = ''): readonly FieldError[] {
+  if (given === parsed || !isRecord(given) || !isRecord(parsed)) return [];
+  const isLost = Object.hasOwn(given, '__proto__') && !Object.hasOwn(parsed, '__proto__');
+  const lost = isLost ? [{ pointer: `${prefix}/__proto__`, detail: 'is a name that is not taken here' }] : [];
+  const inside = Object.entries(given).flatMap(([name, item]) =>
+    Object.hasOwn(parsed, name) ? namesLeftOut(item, parsed[name], `${prefix}${pointerTo([name])}`) : [],
+  );
+  return [...lost, ...inside];
 }
 
 /** A configuration that nothing can work with. The text names every wrong field as a person writes it: `budgets.perRun`. */

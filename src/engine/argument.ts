@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { INSTALLATION_ROLES, ROLES } from '../core/caller.js';
-import { fieldErrorsOf, invalidRequest } from '../core/field-errors.js';
+import { fieldErrorsOf, invalidRequest, namesLeftOut } from '../core/field-errors.js';
 import { isObject, nameText } from '../core/json.js';
 
 /** An argument of a method: how errors name it, and its shape. */
@@ -69,7 +69,8 @@ export const argumentOf = argument;
 export function checkArguments(method: string, shapes: readonly Argument[], given: readonly unknown[]): void {
   const wrong = shapes.flatMap(({ name, schema }, index) => {
     const parsed = schema.safeParse(given[index]);
-    return parsed.success ? [] : fieldErrorsOf(parsed.error, name === '' ? '' : `/${name}`);
+    const prefix = name === '' ? '' : `/${name}`;
+    return parsed.success ? namesLeftOut(given[index], parsed.data, prefix) : fieldErrorsOf(parsed.error, prefix);
   });
   if (wrong.length > 0) throw invalidRequest(wrong, `engine.${method}`);
 }

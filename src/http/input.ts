@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { FieldError } from '../core/errors/errors.js';
-import { fieldErrorsOf, invalidRequest, pointerTo } from '../core/field-errors.js';
+import { fieldErrorsOf, invalidRequest, namesLeftOut, pointerTo } from '../core/field-errors.js';
 
 /**
  * Parses one part of a request. `prefix` is '' for the body and `/path`, `/query` or `/header` for the others.
@@ -12,8 +12,10 @@ export function parseInput<S extends z.ZodType>(schema: S, value: unknown, prefi
   const unstorable = prefix === '' ? [] : unstorableIn(value, prefix);
   if (unstorable.length > 0) throw invalidRequest(unstorable);
   const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  throw invalidRequest(fieldErrorsOf(parsed.error, prefix));
+  if (!parsed.success) throw invalidRequest(fieldErrorsOf(parsed.error, prefix));
+  const lost = prefix === '' ? namesLeftOut(value, parsed.data) : [];
+  if (lost.length > 0) throw invalidRequest(lost);
+  return parsed.data;
 }
 
 /**

@@ -4,6 +4,7 @@ import { runEvent } from '../../src/core/log/event.js';
 import { verifyReport } from '../../src/core/log/verify-log.js';
 import { pageOf } from '../../src/core/operations/fields.js';
 import { type RunView, runView } from '../../src/core/runs/run.js';
+import { aTask } from '../core/tasks/a-task.js';
 import { describeEachDatabase } from '../harness/database.js';
 import { type Actor, type Door, expectProblem, openDoor } from './door.js';
 
@@ -149,6 +150,18 @@ describeEachDatabase('the routes', (kind) => {
       expect((await door.ask('vera', 'GET', `/api/v1/${path}${late}`)).status, path).toBe(200);
     for (const time of [late, '0000-01-01T00:00:00Z'])
       expectProblem(await door.ask('vera', 'GET', `/api/v1/errors?to=${time}`), 'invalid_request');
+  });
+
+  const withFiles = JSON.stringify({
+    task: { ...aTask(), solution: { script: 'true', files: { name: 'x' } } },
+    agent: 'echo',
+  });
+  test.each([
+    ['runs/run_x/reward', '{"reward":1,"signals":{"__proto__":0.5,"tests":1}}', '/signals/__proto__'],
+    ['tasks', withFiles.replace('"name":"x"', '"__proto__":"x"'), '/task/solution/files/__proto__'],
+  ])('%s takes no name that would be lost', async (path, body, pointer) => {
+    const answer = await door.ask('otto', 'POST', `/api/v1/${path}`, body);
+    expect(expectProblem(answer, 'invalid_request').errors.map((one) => one.pointer)).toEqual([pointer]);
   });
 
   test('a session is read, refused to a second run, and removed by an admin', async () => {

@@ -21,6 +21,9 @@ export const bucketPlaceText = z.string().regex(PLACE, PLACE_EXPECTED);
 
 export const isBucketText = (text: string): boolean => text.startsWith('s3://');
 
+/** Whether a text is an address, of whatever kind, and so no path of a file. */
+export const isAddressText = (text: string): boolean => /^[a-z][a-z\d+.-]*:\/\//i.test(text);
+
 /** Null: it is none. */
 export function bucketPlaceOf(text: string): BucketPlace | null {
   const [, bucket, path] = PLACE.exec(text) ?? [];

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { SeenEnvironment } from '../containers/step-environment.js';
+import { HoldfastError } from '../errors/errors.js';
 import { integrity } from '../integrity.js';
 import { jsonValue } from '../json.js';
 import { usdText } from '../money.js';
@@ -157,9 +158,15 @@ export function trajectoryFold(facts: RunFacts, options: FoldOptions = {}) {
   };
 
   return {
+    /** Throws `log_broken` for an event that no build has written like this. */
     push: (event: LoggedEvent): void => {
       head = { seq: event.seq, hash: event.hash };
-      fold.push(event).forEach(take);
+      try {
+        fold.push(event).forEach(take);
+      } catch (cause) {
+        const what = `Event ${event.seq} of run ${facts.run.id} is broken: its payload is none of the kind ${event.kind}.`;
+        throw new HoldfastError('log_broken', what, { cause });
+      }
     },
     end: () => {
       const run = trajectoryRunOf(facts);

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import { HoldfastError } from '../../core/errors/errors.js';
-import { bucketPlaceOf, isBucketText, PLACE_EXPECTED } from '../../core/exports/bucket-place.js';
+import { bucketPlaceOf, isAddressText, PLACE_EXPECTED } from '../../core/exports/bucket-place.js';
 import { fieldErrorsOf, invalidConfig } from '../../core/field-errors.js';
 import { shownAddress } from '../../core/secrets/secret-patterns.js';
 import { isSecret, type Secret } from '../../models/secrets/secret.js';
@@ -43,7 +43,7 @@ export async function openAnchor(config: EngineConfig, database: Database, now: 
 /** Throws `config_invalid`. */
 function placeAt(where: string, config: EngineConfig): CheckpointPlace {
   if (where === '-') return standardOutput();
-  if (!isBucketText(where)) return inFile(where);
+  if (!isAddressText(where)) return inFile(where);
   const place = bucketPlaceOf(where);
   if (place === null)
     throw new HoldfastError(

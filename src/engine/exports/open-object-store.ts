@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path';
 import type { ExportBuckets, ExportRepositories } from '../../../steps/context.js';
 import { environmentVariable } from '../../config.js';
 import { HoldfastError } from '../../core/errors/errors.js';
-import { bucketPlaceOf, exportRootsOf, isBucketText, OBJECT_STORE_KEYS } from '../../core/exports/bucket-place.js';
+import { bucketPlaceOf, exportRootsOf, isAddressText, OBJECT_STORE_KEYS } from '../../core/exports/bucket-place.js';
 import { HUB_KEYS, hubRootsOf } from '../../core/exports/hub-place.js';
 import { shownAddress } from '../../core/secrets/secret-patterns.js';
 import { webAddress } from '../../core/setting.js';
@@ -74,7 +74,7 @@ function openHub({ endpoint, token }: HubConfig = {}): Hub {
 /** Where artifacts of tasks are. Who serves them needs the key too. Throws `config_invalid`. */
 export function openArtifacts({ artifacts, dataDir, objectStore }: EngineConfig): ArtifactStore {
   const place = artifacts ?? join(dataDir ?? DEFAULT_DATA_DIR, 'artifacts');
-  if (!isBucketText(place)) return artifactFolder(resolve(place));
+  if (!isAddressText(place)) return artifactFolder(resolve(place));
   const bucket = bucketPlaceOf(place);
   if (bucket !== null) return artifactBucket(openObjectStore(objectStore, EXPORT_TIMES), bucket);
   throw new HoldfastError(

@@ -31,10 +31,16 @@ export const eventWith = (row: Omit<EventRow, 'key' | 'worker'>, data: JsonValue
   hash: row.hash,
 });
 
-/** What JSON.parse gives is JSON. */
-const dataOf = (text: string | null): JsonValue | null => (text === null ? null : (JSON.parse(text) as JsonValue));
+/** What JSON.parse gives is JSON. Throws `log_broken` for what is none. */
+function dataOf({ run_id: runId, seq, data }: EventRow): JsonValue | null {
+  try {
+    return data === null ? null : (JSON.parse(data) as JsonValue);
+  } catch (cause) {
+    throw new HoldfastError('log_broken', `Event ${seq} of run ${runId} is broken: its payload is no JSON.`, { cause });
+  }
+}
 
-const eventOf = (row: EventRow): RunEvent => eventWith(row, dataOf(row.data));
+const eventOf = (row: EventRow): RunEvent => eventWith(row, dataOf(row));
 
 /** Id of the event that was written under a key. Throws `run_unknown` when the log has none. */
 export async function eventIdOf(db: Knex, runId: string, key: string): Promise<string> {

@@ -17,7 +17,7 @@ import type { Sketch } from '../../core/trajectories/trajectory-score.js';
 import { trajectoryCounts } from '../../core/trajectories/trajectory-score.js';
 import { chargesByTurn } from '../budgets/charges.js';
 import { seenEnvironment } from '../containers/environments.js';
-import { readJson, readJsonOrNull } from '../database/stored-json.js';
+import { readJsonIfLegible, readJsonOrNull } from '../database/stored-json.js';
 import { breathe } from '../database/timing.js';
 import { shownRun } from '../integrity/legible-rows.js';
 import { readLoggedEvents } from '../log/read-events.js';
@@ -61,7 +61,7 @@ export async function sketchesBefore(
   }: { readonly runId: string; readonly tenant: string; readonly agent: string; readonly taskId: string | null },
   limit: number,
 ): Promise<readonly Sketch[]> {
-  const rows: Pick<TrajectoryRow, 'run_id' | 'sketch'>[] = await db('holdfast.trajectories as t')
+  const rows: Pick<TrajectoryRow, 'sketch'>[] = await db('holdfast.trajectories as t')
     .where(taskId === null ? { 't.tenant': tenant, 't.agent': agent } : { 't.tenant': tenant, 't.task_id': taskId })
     .whereRaw('(t.created_at, t.run_id) < (select r.created_at, r.id from holdfast.runs r where r.id = ?)', [runId])
     .orderBy([
@@ -69,10 +69,12 @@ export async function sketchesBefore(
       { column: 't.run_id', order: 'desc' },
     ])
     .limit(limit)
-    .select('t.run_id', 't.sketch');
-  return rows.map(({ run_id: row, sketch }) =>
-    readJson(sketchShape, sketch, { table: 'trajectories', row, column: 'sketch' }),
-  );
+    .select('t.sketch');
+  // One that cannot be read keeps no other run from its score.
+  return rows.flatMap(({ sketch }) => {
+    const read = readJsonIfLegible(sketchShape, sketch);
+    return read === null ? [] : [read];
+  });
 }
 
 /** Keeps what lists are narrowed by, once, and tells it: under the lock of the run's row. False: it was kept before. */

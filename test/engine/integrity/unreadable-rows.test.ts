@@ -70,6 +70,17 @@ describeEachDatabase('a row that cannot be read', (kind) => {
     await refused(t.engine.submitTask({ task: named, agent: 'talker' }, ADMIN), 'another definition');
   });
 
+  it('is an event of the log: the log is broken there, for all who read it', async () => {
+    const { id } = await runToRest(t.engine, 'talker');
+    const broken = { code: 'log_broken', message: expect.stringContaining(`run ${id} is broken`) };
+    await change('events', { data: NO_JSON }, { run_id: id, kind: 'model.responded' });
+    await expect(t.engine.listEvents(id, { after: 0, limit: 50 }, ADMIN)).rejects.toMatchObject(broken);
+    await expect(t.engine.getTrajectory(id, ADMIN)).rejects.toMatchObject(broken);
+    await change('events', { data: '{"turn":1}' }, { run_id: id, kind: 'model.responded' });
+    await expect(t.engine.getTrajectory(id, ADMIN)).rejects.toMatchObject(broken);
+    expect(await t.engine.verifyRun(id, ADMIN)).toMatchObject({ ok: false });
+  });
+
   it('does not keep its run from being erased', async () => {
     const { id } = await runToRest(t.engine, 'talker');
     await change('runs', { error: NO_JSON, status: 'failed' }, { id });
