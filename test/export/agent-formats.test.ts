@@ -128,6 +128,20 @@ it('OpenHands: events with ids of their own, and each result refers to its actio
   ]);
 });
 
+it('OpenHands: messages of a conversation that a run goes on with have ids of their own, too', () => {
+  const threads = families.flatMap((one) => threadsOf(one.conversation, one.prompts));
+  const thread = threads.find(({ messages }) => messages.filter(({ role }) => role === 'tool').length > 1);
+  if (thread === undefined) throw new Error('there are golden runs with calls');
+  // The first event of a log has all of them.
+  const messages = thread.messages.map((message) => ({ ...message, seq: 1 }));
+  const events = z.array(event).parse(openhandsEvents({ ...thread, messages }, 'run_1'));
+  expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
+  const actions = new Map(events.flatMap((one) => (one.kind === 'ActionEvent' ? [[one.id, one.tool_call_id]] : [])));
+  const seen = events.filter((one) => one.kind === 'ObservationEvent');
+  expect(seen.length).toBeGreaterThan(0);
+  for (const one of seen) expect(actions.get(one.action_id)).toBe(one.tool_call_id);
+});
+
 it('both begin with what the agent was told', () => {
   const [family] = families;
   const [thread] = family === undefined ? [] : threadsOf(family.conversation, family.prompts);

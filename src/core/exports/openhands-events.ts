@@ -14,6 +14,7 @@ import type { Thread } from './thread.js';
  * https://docs.openhands.dev/sdk/arch/events
  */
 export function openhandsEvents(thread: Thread, runId: string): readonly JsonObject[] {
+  const ids = new EventIds(runId);
   const actions = new Map<string, string>();
   const events: JsonObject[] = [];
   const [first] = thread.messages;
@@ -24,34 +25,47 @@ export function openhandsEvents(thread: Thread, runId: string): readonly JsonObj
       tools: thread.tools.map((tool) => asJson({ type: 'function', function: { ...tool } })),
     });
   for (const message of thread.messages) {
-    if (isToolMessage(message)) events.push(observationOf(message, runId, actions));
-    else if (isAssistant(message)) events.push(...answerOf(message, runId, actions));
-    else events.push(saidOf(message, runId));
+    if (isToolMessage(message)) events.push(observationOf(message, ids, actions));
+    else if (isAssistant(message)) events.push(...answerOf(message, ids, actions));
+    else events.push(saidOf(message, ids));
   }
   return events;
 }
 
 const textOf = (text: string): JsonObject => ({ type: 'text', text, cache_prompt: false });
 
-const headOf = ({ at, seq }: Pick<ConversationMessage, 'at' | 'seq'>, runId: string, part: string): JsonObject => ({
-  ...{ id: `${runId}:${seq}${part}`, timestamp: at },
-});
+/** Ids of events, each once: one event of the log has all messages of the conversation that a run goes on with. */
+class EventIds {
+  readonly #runId: string;
+  readonly #taken = new Map<string, number>();
 
-const saidOf = (message: ConversationMessage & { readonly text: string }, runId: string): JsonObject => ({
-  ...headOf(message, runId, ''),
+  constructor(runId: string) {
+    this.#runId = runId;
+  }
+
+  next({ seq }: Pick<ConversationMessage, 'seq'>, part = ''): string {
+    const id = `${this.#runId}:${seq}${part}`;
+    const times = (this.#taken.get(id) ?? 0) + 1;
+    this.#taken.set(id, times);
+    return times === 1 ? id : `${id}~${times}`;
+  }
+}
+
+const saidOf = (message: ConversationMessage & { readonly text: string }, ids: EventIds): JsonObject => ({
+  ...{ id: ids.next(message), timestamp: message.at },
   ...{ source: message.role === 'user' ? 'user' : 'environment', kind: 'MessageEvent' },
   llm_message: { role: message.role, content: [textOf(message.text)] },
   ...{ activated_skills: [], extended_content: [] },
 });
 
 /** Calls of one answer share its id; what the model thought stands with the first of them alone. */
-function answerOf(message: AssistantMessage, runId: string, actions: Map<string, string>): readonly JsonObject[] {
-  const { calls, text, reasoning, seq } = message;
-  const response = `${runId}:${seq}`;
+function answerOf(message: AssistantMessage, ids: EventIds, actions: Map<string, string>): readonly JsonObject[] {
+  const { calls, text, reasoning, at: timestamp } = message;
+  const response = ids.next(message);
   if (calls.length === 0)
     return [
       {
-        ...{ ...headOf(message, runId, ''), source: 'agent', kind: 'MessageEvent' },
+        ...{ id: response, timestamp, source: 'agent', kind: 'MessageEvent' },
         llm_message: {
           ...{ role: 'assistant', content: [textOf(text)] },
           ...(reasoning === null ? {} : { reasoning_content: reasoning }),
@@ -60,10 +74,10 @@ function answerOf(message: AssistantMessage, runId: string, actions: Map<string,
       },
     ];
   return calls.map((call, at) => {
-    const head = headOf(message, runId, `:${at}`);
-    actions.set(call.callId, `${response}:${at}`);
+    const id = `${response}:${at}`;
+    actions.set(call.callId, id);
     return {
-      ...{ ...head, source: 'agent', kind: 'ActionEvent' },
+      ...{ id, timestamp, source: 'agent', kind: 'ActionEvent' },
       thought: at === 0 && text !== '' ? [textOf(text)] : [],
       ...{ reasoning_content: at === 0 ? reasoning : null, thinking_blocks: [] },
       ...actionOf(call),
@@ -80,9 +94,9 @@ const actionOf = ({ callId, tool, arguments: args }: ConversationCall): JsonObje
 
 const REJECTED: ReadonlySet<string> = new Set(['denied', 'rejected', 'expired', 'cancelled']);
 
-function observationOf(message: ToolMessage, runId: string, actions: ReadonlyMap<string, string>): JsonObject {
+function observationOf(message: ToolMessage, ids: EventIds, actions: ReadonlyMap<string, string>): JsonObject {
   const { callId, tool, text, outcome } = message;
-  const head = headOf(message, runId, `:${callId}`);
+  const head = { id: ids.next(message, `:${callId}`), timestamp: message.at };
   const of = { tool_name: tool, tool_call_id: callId };
   const action = actions.get(callId) ?? '';
   if (outcome?.type === 'refused' && REJECTED.has(outcome.why))
