@@ -19,6 +19,15 @@ const pay = defineTool({
   },
 });
 
+const looked: string[] = [];
+const look = defineTool({
+  ...{ name: 'look', description: 'Looks.', effect: 'pure', input: z.object({}), output: z.string() },
+  execute: (_input, { runId }) => {
+    looked.push(runId);
+    return 'seen';
+  },
+});
+
 const usage = () => new Usage({ requests: 1, inputTokens: 10, outputTokens: 5, totalTokens: 15 });
 const ended = (finishReason: string, ...output: Output) => ({ output, usage: usage(), providerData: { finishReason } });
 
@@ -32,13 +41,13 @@ const ends = (reason: string, times: number) =>
 const many = (calls: number) =>
   functionModel(`many-${calls}`, ({ input }) =>
     typeof input === 'string' || input.length < 2
-      ? ended('tool_calls', ...Array.from({ length: calls }, (_, n) => call('pay', {}, `c${n}`)))
+      ? ended('tool_calls', ...Array.from({ length: calls }, (_, n) => call('look', {}, `c${n}`)))
       : ended('stop', say('done')),
   );
 const mute = functionModel('mute', () => ended('stop', say('')));
 
 const agent = (name: string, model: ReturnType<typeof functionModel>, more: object = {}) =>
-  defineAgent({ agent: new Agent({ name, model, tools: [pay] }), grants: ['tool:call:pay'], maxTurns: 9, ...more });
+  defineAgent({ agent: new Agent({ name, model, tools: [pay, look] }), grants: ['tool:call:*'], maxTurns: 9, ...more });
 
 const config = {
   agents: [
@@ -70,7 +79,7 @@ describeEachDatabase('an answer', (database) => {
     expect(run).toMatchObject({ status: 'failed', error: { code: 'too_many_calls' }, turns: 1 });
     expect(run.error?.message).toContain('501 calls; an answer may make 500');
     expect(await responded(run.id)).toEqual(['too_many_calls']);
-    expect(made).not.toContain(run.id);
+    expect(looked).not.toContain(run.id);
     expect(await t.engine.replayRun(run.id, {}, ADMIN)).toMatchObject({ result: 'same', differences: [] });
   });
 
@@ -78,7 +87,7 @@ describeEachDatabase('an answer', (database) => {
     const { id } = await t.engine.startRun({ agent: 'many-500', input: 'Pay.' }, ADMIN);
     const run = await t.engine.getRun(id, ADMIN, { waitMs: 100_000 });
     expect(run).toMatchObject({ status: 'completed', output: 'done' });
-    expect(made.filter((one) => one === id)).toHaveLength(500);
+    expect(looked.filter((one) => one === id)).toHaveLength(500);
   });
 
   it.runIf(SLOW)('that was cut is asked for again where the agent says so', async () => {
