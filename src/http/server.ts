@@ -66,10 +66,14 @@ const LIMITS = {
   maxHeaderSize: 16_384,
 };
 
-function listenError(error: unknown, { host, port }: HttpOptions): HoldfastError {
+function listenError(error: unknown, { host, port, serves }: HttpOptions): HoldfastError {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-  if (code === 'EADDRINUSE') return new HoldfastError('port_in_use', `Port ${port} of ${host} is in use.`);
-  const message = `HOLDFAST_HOST ${host} and HOLDFAST_PORT ${port} cannot be listened on (${code}).`;
+  const name = serves === 'metrics' ? 'HOLDFAST_METRICS_PORT' : 'HOLDFAST_PORT';
+  if (code === 'EADDRINUSE')
+    return new HoldfastError('port_in_use', `Port ${port} of ${host} is in use.`, {
+      hint: `Stop the other process, or set ${name}.`,
+    });
+  const message = `HOLDFAST_HOST ${host} and ${name} ${port} cannot be listened on (${code}).`;
   return new HoldfastError('config_invalid', message, { cause: error });
 }
 

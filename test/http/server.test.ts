@@ -30,6 +30,11 @@ describe('where it listens', () => {
       message: `Port ${port} of 127.0.0.1 is in use.`,
       hint: expect.stringContaining('HOLDFAST_PORT'),
     });
+    // A worker without an API listens for Prometheus alone.
+    await expect(createHttpServer(door.engine, options(log, { port, serves: 'metrics' }))).rejects.toMatchObject({
+      code: 'port_in_use',
+      hint: expect.stringContaining('HOLDFAST_METRICS_PORT'),
+    });
   });
 
   test('no token is made for a port in use, and a request that comes before the token is there waits for it', async () => {
