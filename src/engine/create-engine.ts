@@ -30,7 +30,13 @@ import { type Money, openMoney } from './budgets/money-config.js';
 import { once } from './concurrency/concurrency-limits.js';
 import { whenDatabaseAnswers } from './concurrency/database-wait.js';
 import { EngineWatch } from './containers/engine-watch.js';
-import { collectionOf, engineAddress, loadContainers, openContainers } from './containers/open-containers.js';
+import {
+  collectionOf,
+  engineAddress,
+  imagesAhead,
+  loadContainers,
+  openContainers,
+} from './containers/open-containers.js';
 import { currentExecution, shortenCheckpoints } from './dbos/checkpoint-hook.js';
 import { hookDequeue } from './dbos/dequeue-hook.js';
 import { limitHere, listenNow, wakeDispatcher } from './dbos/dispatcher-hook.js';
@@ -223,7 +229,7 @@ async function launch(
     versions: new AgentVersions(database.knex, agents, new Set(config.evolution?.agents)),
     ...{ stepContext, database, agents, models: provider, changes, news, deltas, running, anchor, exports },
     ...{ role, crashLimit, stillAfterMs, log, build: BUILD, retention, order, retries, stalls, alerts },
-    ...{ hostFolders, imageCollection: collectionOf(config, agents.values()) },
+    ...{ hostFolders, imageCollection: collectionOf(config, agents.values()), imagesAhead: imagesAhead(config) },
     ...{ ceilings: defaults.ceilings, memorySpaces: config.memorySpaces ?? [] },
     ...{ metrics, measuring: new Measuring({ stepContext, running, role, metrics, build: BUILD }, capacity) },
     loop: new LoopWatch(log, metrics),

@@ -70,6 +70,8 @@ export interface EngineContext {
   /** When images of runs go from the engine of this process; null: none does. */
   readonly imageCollection: ImageCollection | null;
   readonly ceilings: Ceilings;
+  /** Images that this process pulls before a run needs them. */
+  readonly imagesAhead: readonly string[];
   readonly cancel: CancelRun;
   readonly long: LongWork;
   /** Whether runs that need a container wait for a worker with an engine, as this one saw last. */

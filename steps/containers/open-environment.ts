@@ -5,6 +5,7 @@ import type {
   Environment,
   EnvironmentIdentity,
   EnvironmentPurpose,
+  ImageRecords,
 } from '../../src/core/containers/environment.js';
 import { type EnvironmentSpec, specHashOf } from '../../src/core/containers/environment-spec.js';
 import { HoldfastError } from '../../src/core/errors/errors.js';
@@ -47,6 +48,26 @@ export interface Beginning {
   readonly source: EnvironmentIdentity['source'];
 }
 
+/** What is kept of the images of an engine. */
+const recordsOf = (knex: EnvironmentContext['knex'], engine: string): ImageRecords => ({
+  use: (image) => withDatabaseRetry(() => useImage(knex, engine, image)),
+  pulled: (image) => withDatabaseRetry(() => savePulled(knex, engine, image)),
+});
+
+/** Pulls images that the engine lacks, before a run needs them. One that fails holds up no other; throws the first failure. */
+export async function pullAhead(
+  ctx: EnvironmentContext,
+  images: readonly string[],
+  signal: AbortSignal,
+): Promise<void> {
+  if (ctx.environments === null || images.length === 0) return;
+  const { engine, id } = await engineOf(ctx, signal);
+  const failures: unknown[] = [];
+  for (const image of images)
+    await engine.pull(image, recordsOf(ctx.knex, id), signal).catch((error: unknown) => failures.push(error));
+  if (failures.length > 0) throw failures[0];
+}
+
 /** The container engine of this worker, and its name. Throws `engine_unreachable`. */
 async function engineOf({ environments: engine }: EnvironmentContext, signal: AbortSignal) {
   if (engine === null) {
@@ -85,10 +106,7 @@ export async function openEnvironment(
       await engine.remove(kept.identity, AbortSignal.timeout(REMOVED_WITHIN_MS));
       throw isGone(kept.identity.runId);
     },
-    records: {
-      use: (image) => withDatabaseRetry(() => useImage(knex, id, image)),
-      pulled: (image) => withDatabaseRetry(() => savePulled(knex, id, image)),
-    },
+    records: recordsOf(knex, id),
     ...{ secrets: owner.secrets, lookLater: true },
     signal,
   });

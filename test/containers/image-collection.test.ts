@@ -5,6 +5,7 @@ import { environmentSpec } from '../../src/core/containers/environment-spec.js';
 import { imagePolicy } from '../../src/core/containers/image-policy.js';
 import { settleContainers } from '../../src/engine/containers/settle-containers.js';
 import { SILENT } from '../../src/engine/engine-config.js';
+import { UNMETERED } from '../../src/metrics/meter.js';
 import { Metrics } from '../../src/metrics/metrics.js';
 import { beginImageRemoval, pulledImages, useImage } from '../../src/storage/containers/pulled-images.js';
 import type { Database } from '../../src/storage/database/database.js';
@@ -208,6 +209,26 @@ describeWithRegistry('the collection of images', () => {
       expect(await collected(SPACE)).toEqual([`${image} space`]);
     });
 
+    it('leaves what workers pull before a run needs it, beside images that cannot be pulled', async () => {
+      const { id, image } = await published();
+      const said: object[] = [];
+      const log = { ...SILENT, warn: (fields: object) => void said.push(fields) };
+      const imagesAhead = [`${registry.host}/holdfast/none:1`, image];
+      const imageCollection = { ...SPACE, keep: imagesAhead };
+      const stepContext = { ...world, metrics: UNMETERED };
+      const settling = settleContainers({ stepContext, log, imageCollection, imagesAhead });
+      settling.begin();
+      await expect.poll(() => has(id), { timeout: 30_000 }).toBe(true);
+      await expect
+        .poll(() => said, { timeout: 30_000 })
+        .toMatchObject([{ event: 'images_not_ahead', error: expect.stringContaining('none:1') }]);
+      await settling.stop();
+      await expect.poll(() => pulledImages(world.knex, engineId)).toMatchObject([{ id }]);
+      await unusedFor(48);
+      expect(await collected(imageCollection)).toEqual([]);
+      expect(await collected(SPACE)).toEqual([`${image} space`]);
+    });
+
     it('is done by workers, which say so', async () => {
       const { image } = await published();
       const run = await newRun();
@@ -218,7 +239,7 @@ describeWithRegistry('the collection of images', () => {
       const log = { ...SILENT, info: (fields: object) => void said.push(fields) };
       const metrics = new Metrics();
       const imageCollection = { unusedHours: 24, keep: [] };
-      const settling = settleContainers({ stepContext: { ...world, metrics }, log, imageCollection });
+      const settling = settleContainers({ stepContext: { ...world, metrics }, log, imageCollection, imagesAhead: [] });
       settling.begin();
       await expect
         .poll(() => said, { timeout: 30_000 })

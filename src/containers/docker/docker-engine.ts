@@ -5,6 +5,7 @@ import type {
   EnvironmentEngine,
   EnvironmentIdentity,
   EnvironmentName,
+  ImageRecords,
   LabelledEnvironment,
   OpenOptions,
 } from '../../core/containers/environment.js';
@@ -19,6 +20,7 @@ import { runCommand } from '../exec/run-command.js';
 import { entriesBelow, readFile, writeFile } from '../files/container-files.js';
 import { keepContainer } from '../lifecycle/open-container.js';
 import { type Ready, readyContainer, VerifiedStarts } from '../lifecycle/ready-container.js';
+import { ensureImage } from '../lifecycle/ready-image.js';
 import { listEnvironments, removeEnvironment } from '../lifecycle/remove-environment.js';
 import { endContainer, stopContainer } from '../lifecycle/stop-container.js';
 import { EngineConnection } from './engine-connection.js';
@@ -147,6 +149,11 @@ export class DockerEngine implements EnvironmentEngine {
   async remove(name: EnvironmentName, signal: AbortSignal): Promise<void> {
     await removeEnvironment(this.#engine, name, signal);
     await this.#egress?.end(name, 'remove');
+  }
+
+  async pull(image: string, records: ImageRecords, signal: AbortSignal): Promise<void> {
+    assertImageAllowed(image, this.#images);
+    await ensureImage(this.#engine, image, false, { images: this.#images, pulls: this.#pulls, records, signal });
   }
 
   images(signal: AbortSignal): Promise<readonly EngineImage[]> {

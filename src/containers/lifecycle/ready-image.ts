@@ -30,11 +30,21 @@ export async function readyImage(
   options: ImageOptions,
 ): Promise<void> {
   const { image } = identity.spec;
-  const { records, signal } = options;
   const { pull } = options.images;
   // The root of another container is on this engine alone.
   if (pull === 'never' || imageOf(identity) !== image) return;
-  let isPulled = pull === 'missing' || identity.purpose !== 'run';
+  await ensureImage(engine, image, pull === 'always' && identity.purpose === 'run', options);
+}
+
+/** `isPulledAgain`: also one that the engine has. Throws as `readyImage`. */
+export async function ensureImage(
+  engine: EngineConnection,
+  image: string,
+  isPulledAgain: boolean,
+  options: ImageOptions,
+): Promise<void> {
+  const { records, signal } = options;
+  let isPulled = !isPulledAgain;
   for (;;) {
     const found = await findImage(engine, image, signal);
     if (found !== null && records !== undefined && !(await records.use(found.Id))) {

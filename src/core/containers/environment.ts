@@ -201,6 +201,8 @@ export interface EnvironmentEngine {
   stop(identity: EnvironmentIdentity, signal: AbortSignal): Promise<void>;
   /** Removes it with its files. */
   remove(name: EnvironmentName, signal: AbortSignal): Promise<void>;
+  /** Pulls an image that the engine lacks, as the policy allows. Throws `image_refused`, `image_unknown`, `secret_unreadable`. */
+  pull(image: string, records: ImageRecords, signal: AbortSignal): Promise<void>;
   /** Every image that the engine has. */
   images(signal: AbortSignal): Promise<readonly EngineImage[]>;
   /** What they take together. */

@@ -52,15 +52,22 @@ const policyFields = z.strictObject({
   registries: z.array(registryHost).min(1).max(100).exactOptional(),
   /** Logins by registry. Passwords are read where they are, and go only to the engine, for images of that registry. */
   credentials: z.record(registryHost, registryLogin).exactOptional(),
+  /** Images that each worker pulls before a run needs them. They stay. */
+  ahead: z.array(z.string().min(1).max(512)).max(100).default([]),
   /** Unset: no image is removed. */
   collect: imageCollection.exactOptional(),
 });
 
 /** Which images containers are made of, whether the engine fetches them, and when they go. */
-export const imagePolicy = policyFields.refine(({ pull, collect }) => collect === undefined || pull !== 'never', {
-  path: ['collect'],
-  message: 'needs `pull: missing` or `pull: always`: an image that was removed is pulled again when a run needs it',
-});
+export const imagePolicy = policyFields
+  .refine(({ pull, ahead }) => ahead.length === 0 || pull !== 'never', {
+    path: ['ahead'],
+    message: 'needs `pull: missing` or `pull: always`',
+  })
+  .refine(({ pull, collect }) => collect === undefined || pull !== 'never', {
+    path: ['collect'],
+    message: 'needs `pull: missing` or `pull: always`: an image that was removed is pulled again when a run needs it',
+  });
 export type ImagePolicyConfig = z.input<typeof imagePolicy>;
 export type ImagePolicy = z.output<typeof imagePolicy>;
 

@@ -61,8 +61,8 @@ export async function openContainers(
   });
 }
 
-/** The logins of registries, as an engine asks for them. A password is read when the first pull needs it, and again when the registry refuses it. */
-export function loginsOf({ credentials = {} }: ImagePolicy): PullOptions['login'] {
+/** The logins of registries. A password is read when the first pull needs it, and again when the registry refuses it. */
+function loginsOf({ credentials = {} }: ImagePolicy): PullOptions['login'] {
   const held = new Map(
     Object.entries(credentials).map(([registry, { user, password }]) => [
       registry,
@@ -90,12 +90,16 @@ function tellPull(news: PullNews, log: EngineLog, metrics: Pick<Metrics, 'imageP
     log.warn({ component: 'containers', event: 'image_not_pulled', ...fields }, 'the engine could not pull an image');
 }
 
+/** The images that this process pulls before a run needs them. */
+export const imagesAhead = (config: EngineConfig): readonly string[] =>
+  imagePolicy.parse(config.imagePolicy ?? {}).ahead;
+
 /** When images go from the engine of this process; null: none does. Those of its agents stay. */
 export function collectionOf(config: EngineConfig, agents: Iterable<RegisteredAgent>): ImageCollection | null {
-  const { collect } = imagePolicy.parse(config.imagePolicy ?? {});
+  const { collect, ahead } = imagePolicy.parse(config.imagePolicy ?? {});
   if (collect === undefined) return null;
   const ofAgents = [...agents].flatMap(({ environment }) => (environment === null ? [] : [environment.spec.image]));
-  return { ...collect, keep: [...collect.keep, ...ofAgents] };
+  return { ...collect, keep: [...collect.keep, ...ahead, ...ofAgents] };
 }
 
 const urlOf = (name: string, port: number): URL => new URL(`http://${name.includes(':') ? `[${name}]` : name}:${port}`);

@@ -1,5 +1,5 @@
 import { type CollectedImage, collectImages } from '../../../steps/containers/collect-images.js';
-import type { EnvironmentContext } from '../../../steps/containers/open-environment.js';
+import { type EnvironmentContext, pullAhead } from '../../../steps/containers/open-environment.js';
 import { reapOrphans, settleEnvironments } from '../../../steps/containers/settle-environments.js';
 import type { StepContext } from '../../../steps/context.js';
 import type { ImageCollection } from '../../core/containers/image-policy.js';
@@ -9,6 +9,8 @@ import { backgroundTask } from '../concurrency/repeated-work.js';
 /** For each of the two. Beyond this an engine that is away is asked again at the next beat. */
 const WITHIN_MS = 60_000;
 const REAP_EVERY_MS = 60_000;
+const AHEAD_EVERY_MS = 10 * 60_000;
+const AHEAD_WITHIN_MS = 30 * 60_000;
 const COLLECT_EVERY_MS = 10 * 60_000;
 const COLLECT_WITHIN_MS = 5 * 60_000;
 
@@ -18,11 +20,13 @@ export function settleContainers(context: {
   readonly log: EngineLog;
   /** When images go; null: none does. */
   readonly imageCollection: ImageCollection | null;
+  /** Images that are pulled before a run needs them. */
+  readonly imagesAhead: readonly string[];
 }): {
   readonly begin: () => void;
   readonly stop: () => Promise<void>;
 } {
-  const { stepContext, log, imageCollection } = context;
+  const { stepContext, log, imageCollection, imagesAhead } = context;
   const stopping = new AbortController();
   let reapAt = 0;
   const reap = async (signal: AbortSignal): Promise<void> => {
@@ -47,6 +51,12 @@ export function settleContainers(context: {
       );
     };
     await collectImages(stepContext, imageCollection, told, signal);
+  };
+  let aheadAt = 0;
+  const ahead = async (signal: AbortSignal): Promise<void> => {
+    if (stepContext.now() < aheadAt) return;
+    aheadAt = stepContext.now() + AHEAD_EVERY_MS;
+    await pullAhead(stepContext, imagesAhead, signal);
   };
   /** What fails is said once, until it works again: an engine may be away for long. */
   const inTime = (
@@ -88,7 +98,17 @@ export function settleContainers(context: {
       ),
     COLLECT_WITHIN_MS,
   );
+  const pulled = inTime(
+    ahead,
+    (error) =>
+      log.warn(
+        { component: 'containers', event: 'images_not_ahead', error },
+        'images that runs will need could not be pulled; it is tried again',
+      ),
+    AHEAD_WITHIN_MS,
+  );
   const images = backgroundTask(collected);
+  const pulls = backgroundTask(pulled);
   const beside = backgroundTask(async () => {
     await settled();
     await reaped();
@@ -98,10 +118,11 @@ export function settleContainers(context: {
       if (stepContext.environments === null) return;
       beside.begin();
       images.begin();
+      pulls.begin();
     },
     stop: () => {
       stopping.abort();
-      return Promise.all([beside.stop(), images.stop()]).then(() => undefined);
+      return Promise.all([beside.stop(), images.stop(), pulls.stop()]).then(() => undefined);
     },
   };
 }

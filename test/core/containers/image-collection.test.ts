@@ -51,4 +51,5 @@ it('is refused without a bound, and where a removed image is not pulled again', 
   expect(problems({}, 'missing')).toEqual(['collect names neither unusedHours nor aboveGb']);
   expect(problems({ unusedHours: 1 }, 'never')).toEqual([expect.stringContaining('collect needs `pull: missing`')]);
   expect(problems({ unusedHours: 1 }, 'always')).toBeUndefined();
+  expect(imagePolicy.safeParse({ ahead: ['python:3.13'] }).success).toBe(false);
 });

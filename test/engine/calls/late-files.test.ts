@@ -227,6 +227,7 @@ describeDocker('files that come late', () => {
           stepContext: { ...quick, metrics: UNMETERED },
           log,
           imageCollection: null,
+          imagesAhead: [],
         });
         settling.begin();
         await expect.poll(() => left(free), { timeout: 30_000 }).toEqual([]);
