@@ -8,6 +8,7 @@ import {
 import { fullImageName, type ImageCollection } from '../../src/core/containers/image-policy.js';
 import {
   beginImageRemoval,
+  forgetGone,
   forgetImage,
   keepImage,
   neededImages,
@@ -41,6 +42,13 @@ export async function collectImages(
   const pulled = await pulledImages(knex, id);
   if (pulled.length === 0) return;
   const images = await engine.images(signal);
+  const found = new Set(images.map((image) => image.id));
+  const gone = pulled.filter((image) => !found.has(image.id));
+  await forgetGone(
+    knex,
+    id,
+    gone.map((image) => image.id),
+  );
   const needed = await neededImages(knex, id);
   const full = new Set([...needed].map(fullImageName));
   const inUse = images.filter(

@@ -102,6 +102,10 @@ describeWithRegistry('the collection of images', () => {
       await collectImages(world, collection, (image) => gone.push(image), signal);
       return gone.map(({ name, reason }) => `${name} ${reason}`);
     };
+    const byHand = async (image: string) => {
+      const stream: NodeJS.ReadableStream = await docker.pull(image);
+      await new Promise((resolve) => void docker.modem.followProgress(stream, resolve));
+    };
     const has = (id: string) =>
       docker
         .getImage(id)
@@ -134,12 +138,7 @@ describeWithRegistry('the collection of images', () => {
 
     it('never removes an image that the engine had, that got a name of its own, or that a task names', async () => {
       const [theirs, tagged, named] = [await published(), await published(), await published()];
-      await docker
-        .pull(theirs.image)
-        .then(
-          (stream: NodeJS.ReadableStream) =>
-            new Promise((resolve) => void docker.modem.followProgress(stream, resolve)),
-        );
+      await byHand(theirs.image);
       for (const { image } of [theirs, tagged, named]) {
         const run = await newRun();
         await worked(image, run);
@@ -161,6 +160,29 @@ describeWithRegistry('the collection of images', () => {
       await unusedFor(48);
       expect(await collected(SPACE)).toEqual([`${named.image} space`]);
       expect([await has(theirs.id), await has(tagged.id)]).toEqual([true, true]);
+    });
+
+    it('forgets an image that is gone, so that one that a person pulls again is theirs', async () => {
+      const [removed, died] = [await published(), await published()];
+      for (const { image } of [removed, died]) {
+        const run = await newRun();
+        await worked(image, run);
+        await over(run);
+      }
+      await unusedFor(48);
+      // A person removed one. The worker that removed the other died before it said so.
+      for (const { id } of [removed, died]) await docker.getImage(id).remove();
+      await world
+        .knex('holdfast.pulled_images')
+        .where({ id: died.id })
+        .update({
+          ...{ state: 'removing', lease_until: new Date(0) },
+        });
+      expect(await collected(SPACE)).toEqual([]);
+      expect(await pulledImages(world.knex, engineId)).toEqual([]);
+      await byHand(removed.image);
+      expect(await collected(SPACE)).toEqual([]);
+      expect(await has(removed.id)).toBe(true);
     });
 
     it('removes what a tag has left, and an image with several names', async () => {

@@ -78,6 +78,19 @@ export async function beginImageRemoval(
   return taken > 0;
 }
 
+/**
+ * Forgets images that the engine does not have any more. Those that were needed a moment ago stay: someone may be pulling them again. An
+ * image that a person pulls later is then that person's.
+ */
+export async function forgetGone(db: Knex, engine: string, ids: readonly string[]): Promise<void> {
+  await rows(db)
+    .where({ engine })
+    .whereRaw('id = any(?)', [[...ids]])
+    .where((one) => one.where({ state: 'kept' }).orWhere((late) => isLate(late, db)))
+    .whereRaw("used_at < now() - interval '1 minute'")
+    .delete();
+}
+
 /** Says that an image stays, since something uses it. */
 export async function keepImage(db: Knex, engine: string, id: string): Promise<void> {
   await row(db, engine, id).where({ state: 'removing' }).update(kept(db));
