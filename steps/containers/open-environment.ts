@@ -98,19 +98,23 @@ export async function openEnvironment(
   const kept = (await keptOf(ctx, owner, purpose)) ?? (await keep(ctx, owner, purpose, id, await begin(id)));
   assertHere(kept, id);
   await inUse(ctx, kept, signal);
-  const environment = await engine.open(kept.identity, {
-    begun: kept.begun,
-    starting: async () => {
-      if (await withDatabaseRetry(() => markStarted(knex, kept.identity))) return;
-      // The one that removed it while it was made may have found nothing yet.
-      await engine.remove(kept.identity, AbortSignal.timeout(REMOVED_WITHIN_MS));
-      throw isGone(kept.identity.runId);
-    },
-    records: recordsOf(knex, id),
-    ...{ secrets: owner.secrets, lookLater: true },
-    signal,
-  });
-  return { kept, environment };
+  let isLate = false;
+  const starting = async (): Promise<void> => {
+    if (await withDatabaseRetry(() => markStarted(knex, kept.identity))) return;
+    isLate = true;
+    throw isGone(kept.identity.runId);
+  };
+  try {
+    const environment = await engine.open(kept.identity, {
+      ...{ begun: kept.begun, starting, records: recordsOf(knex, id), secrets: owner.secrets, lookLater: true },
+      signal,
+    });
+    return { kept, environment };
+  } catch (error) {
+    // The one that removed it while it was made may have found nothing yet. By now nothing more is made of it.
+    if (isLate) await engine.remove(kept.identity, AbortSignal.timeout(REMOVED_WITHIN_MS));
+    throw error;
+  }
 }
 
 /** Null: nothing is kept yet. */

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { DockerEngine } from '../../src/containers/docker/docker-engine.js';
 import { EngineConnection } from '../../src/containers/docker/engine-connection.js';
 import { WITHOUT_LOGIN } from '../../src/containers/docker/pull-image.js';
-import { readyImage } from '../../src/containers/lifecycle/ready-image.js';
+import { readyImage } from '../../src/containers/docker/ready-image.js';
 import { type ImagePolicyConfig, imagePolicy } from '../../src/core/containers/image-policy.js';
 import { BUSYBOX, DOCKER_HOST, describeDocker } from '../harness/docker.js';
 import { dockerOf } from '../harness/on-docker.js';

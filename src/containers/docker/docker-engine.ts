@@ -20,7 +20,6 @@ import { runCommand } from '../exec/run-command.js';
 import { entriesBelow, readFile, writeFile } from '../files/container-files.js';
 import { keepContainer } from '../lifecycle/open-container.js';
 import { type Ready, readyContainer, VerifiedStarts } from '../lifecycle/ready-container.js';
-import { ensureImage } from '../lifecycle/ready-image.js';
 import { listEnvironments, removeEnvironment } from '../lifecycle/remove-environment.js';
 import { endContainer, stopContainer } from '../lifecycle/stop-container.js';
 import { EngineConnection } from './engine-connection.js';
@@ -28,6 +27,7 @@ import { engineIdentity } from './engine-identity.js';
 import { imageBytes, listImages, removeImage } from './engine-images.js';
 import { lookAtEngine, machineOfEngine } from './look-at-engine.js';
 import { type PullOptions, WITHOUT_LOGIN } from './pull-image.js';
+import { ensureImage } from './ready-image.js';
 
 /** Until then, one that does not answer is not asked again whether it does. */
 const LOOK_WITHIN_MS = 10_000;

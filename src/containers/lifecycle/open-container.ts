@@ -6,10 +6,10 @@ import { LABELS } from '../docker/container-options.js';
 import { isHeld, isOvertaken, statusOf } from '../docker/engine-answers.js';
 import { type EngineConnection, EngineRefusal } from '../docker/engine-connection.js';
 import { inspect } from '../docker/inspect.js';
+import { type ImageOptions, readyImage } from '../docker/ready-image.js';
 import type { Shared } from '../egress/egress.js';
 import { makeContainer } from './make-container.js';
 import { ownVolumes } from './own-volumes.js';
-import { type ImageOptions, readyImage } from './ready-image.js';
 import { remakeContainer, takePlace } from './remake-container.js';
 
 /** How often a container may be found in a state that leads nowhere before it is given up. */

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { DockerEngine } from '../../../src/containers/docker/docker-engine.js';
 import { environmentSpec } from '../../../src/core/containers/environment-spec.js';
@@ -165,6 +166,29 @@ describeDocker('files that come late', () => {
       proxy.release();
       expect(await command).toMatchObject({ code: 'environment_lost' });
       expect(await left(runId)).toEqual([]);
+    });
+
+    it('a run is over while its volumes are given to their user: that does not make them again', async () => {
+      const runId = await newRun();
+      const come = proxy.holdNext('POST', `/containers/create\\?name=[^ ]*${runId}-a1`);
+      const command = commands(slow, runId)
+        .run(['true'])
+        .then(
+          () => null,
+          (error: unknown) => error,
+        );
+      await come;
+      await end(runId);
+      await settleEnvironments(quick, signal);
+      const given = proxy.holdNext('POST', `/containers/create\\?name=[^ ]*${runId}-a1-own-[0-9a-f]*`);
+      proxy.release();
+      await given;
+      // As long as the one that made the container takes to find that the run is over.
+      await sleep(500);
+      proxy.release();
+      expect(await command).toMatchObject({ code: 'environment_lost' });
+      const { Volumes } = await dockerOf(DOCKER_HOST).listVolumes();
+      expect((Volumes ?? []).map(({ Name }) => Name).filter((name) => name.includes(runId))).toEqual([]);
     });
 
     it('a run is removed with its log while its files are kept: they go, although nothing is known of them', async () => {

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EnvironmentIdentity, ImageRecords } from '../../core/containers/environment.js';
 import type { ImagePolicy } from '../../core/containers/image-policy.js';
-import { imageOf } from '../docker/container-options.js';
-import type { EngineConnection } from '../docker/engine-connection.js';
-import { listImages, namesOf } from '../docker/engine-images.js';
-import { findImage } from '../docker/inspect.js';
-import { type PullOptions, pullImage, unpulled } from '../docker/pull-image.js';
+import { imageOf } from './container-options.js';
+import type { EngineConnection } from './engine-connection.js';
+import { listImages, namesOf } from './engine-images.js';
+import { findImage } from './inspect.js';
+import { type PullOptions, pullImage, unpulled } from './pull-image.js';
 
 /** An image that goes is asked for again so often. */
 const REMOVED_EACH_MS = 100;
