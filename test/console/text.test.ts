@@ -57,6 +57,10 @@ describe('texts from outside', () => {
   test('what pushes the rest out of sight is folded with its length', () => {
     expect(named(`a${' '.repeat(500)}b`)).toBe('a[500 blanks]b');
     expect(named(`a${'\n'.repeat(40)}b`)).toBe('a[40 line feeds]b');
+    expect(named(`a${'\t'.repeat(60)}b`)).toBe('a[60 tabs]b');
+    expect(named(`a${'\n \t'.repeat(30)}\nb`)).toBe('a[31 line feeds]b');
+    expect(hiddenIn(`a${'\t'.repeat(60)}${'\n '.repeat(9)}b`)).toBe(0);
+    expect(named(`\n${'\t'.repeat(10)}b\n\n\n${'\t'.repeat(4)}c`)).not.toContain('[');
     expect(named(`a${'\u200b'.repeat(3)}b`)).toBe('a[3 × U+200B]b');
     expect(named(`a${' '.repeat(40)}\n\n\nb`)).not.toContain('[');
   });

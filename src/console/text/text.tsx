@@ -16,7 +16,7 @@ export function Text({ text, kind = 'exact' }: { readonly text: string; readonly
   return (
     <bdi dir={kind === 'exact' ? 'ltr' : undefined}>
       {isMixed(text) && kind === 'exact' ? (
-        <span class="mixed-scripts" title="Letters of several scripts that look alike">
+        <span class="mixed-scripts" title="Letters that look like others">
           {pieces}
         </span>
       ) : (

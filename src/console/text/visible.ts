@@ -29,15 +29,16 @@ const isUsualInProse = (character: string, { before, after }: Around): boolean =
   (EMOJI_JOINER.has(character) && PICTURE.test(before)) ||
   (DIRECTION.has(character) && (RIGHT_TO_LEFT.test(before) || RIGHT_TO_LEFT.test(after)));
 
-/** So many blanks or line feeds in a row push what follows out of sight. */
-const FOLDED = /( {41,}|\n{4,})/;
+/** So many blanks, tabs or lines without a letter in a row push what follows out of sight. */
+const FOLDED = /( {41,}|\t{11,}|\n(?:[ \t]*\n){3,})/;
 
 /** How a run of one character is told. */
 function nameOfRun(run: string): string {
   const [first = ''] = run;
   const count = Array.from(run).length;
   if (first === ' ') return `${count} blanks`;
-  if (first === '\n') return `${count} line feeds`;
+  if (first === '\t') return `${count} tabs`;
+  if (first === '\n') return `${run.split('\n').length - 1} line feeds`;
   const character = nameOfCharacter(String.fromCodePoint(run.codePointAt(0) ?? 0));
   return count === 1 ? character : `${count} × ${character}`;
 }
@@ -80,7 +81,7 @@ export function visiblePieces(text: string, kind: 'exact' | 'prose' = 'exact'): 
 /** How many characters of a text a reader would not see. Blanks are no such characters. */
 export const hiddenIn = (text: string): number =>
   visiblePieces(text)
-    .filter(({ type, text: run }) => type === 'hidden' && !/^[ \n]/.test(run))
+    .filter(({ type, text: run }) => type === 'hidden' && !/^[ \t\n]/.test(run))
     .reduce((sum, { text: run }) => sum + Array.from(run).length, 0);
 
 /** Scripts with letters that look like those of another one: https://www.unicode.org/reports/tr39. */
