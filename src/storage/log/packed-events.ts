@@ -6,6 +6,9 @@ const PACKED_KINDS = ['model.requested', 'model.responded', 'call.checked', 'cal
 /** A longer payload is compressed by itself. */
 const DATA_BYTES_MAX = 8192;
 const EVENTS_OF_BLOCK = 128;
+const EVENTS_AT_ONCE = 5000;
+/** A longer log keeps its rows: one statement would hold too much of it. */
+const EVENTS_OF_RUN_MAX = 20_000;
 /** Fewer are not worth a block. */
 const EVENTS_MIN = 8;
 
@@ -65,11 +68,28 @@ export async function erasePacked(trx: Knex.Transaction, id: string, ownKeys: re
 }
 
 const DUE = `
-  select r.id, r.completed_at::text as at from holdfast.runs r
-    left join holdfast.packed_to p on p.status = :status
+  select r.id, r.completed_at::text as at, coalesce(h.seq, 0) as events
+    from holdfast.runs r left join holdfast.run_heads h on h.run_id = r.id
    where r.status = :status and r.completed_at is not null and r.completed_at < now() - :olderThanMs * interval '1 millisecond'
-     and (p.status is null or (r.completed_at, r.id) > (p.completed_at, p.run_id))
+     and (r.completed_at, r.id) > (coalesce((select completed_at from holdfast.packed_to where status = :status), '-infinity'),
+                                   coalesce((select run_id from holdfast.packed_to where status = :status), ''))
    order by r.completed_at, r.id limit :limit`;
+
+interface DueRun {
+  readonly id: string;
+  readonly at: string;
+  readonly events: number;
+}
+
+/** The first runs that have no more events together than one statement takes, and at least one. */
+function firstOf(due: readonly DueRun[]): readonly DueRun[] {
+  let events = 0;
+  const beyond = due.findIndex((run) => {
+    events += run.events;
+    return events > EVENTS_AT_ONCE;
+  });
+  return beyond < 0 ? due : due.slice(0, Math.max(beyond, 1));
+}
 
 const REACHED = `
   insert into holdfast.packed_to (status, completed_at, run_id) values (?, ?::timestamptz, ?)
@@ -90,17 +110,18 @@ export async function packNext(db: Knex, olderThanMs: number, limit: number): Pr
   return db.transaction(async (trx) => {
     const packed = { runs: 0, events: 0, more: false };
     for (const status of OVER) {
-      const { rows: due }: { rows: { id: string; at: string }[] } = await trx.raw(DUE, { status, olderThanMs, limit });
-      const last = due.at(-1);
+      const { rows: due }: { rows: DueRun[] } = await trx.raw(DUE, { status, olderThanMs, limit });
+      const taken = firstOf(due);
+      const last = taken.at(-1);
       if (last === undefined) continue;
       const { rows: free }: { rows: { id: string }[] } = await trx.raw(
         'select id from holdfast.runs where id = any(?) order by id for no key update skip locked',
-        [due.map(({ id }) => id)],
+        [taken.filter(({ events }) => events <= EVENTS_OF_RUN_MAX).map(({ id }) => id)],
       );
       const { rows } = await trx.raw(PACK, { ids: free.map(({ id }) => id), kinds: PACKED_KINDS });
       packed.runs += rows[0].runs;
       packed.events += rows[0].events;
-      packed.more ||= due.length === limit;
+      packed.more ||= due.length === limit || taken.length < due.length;
       await trx.raw(REACHED, [status, last.at, last.id]);
     }
     return packed;
