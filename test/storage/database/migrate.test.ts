@@ -49,6 +49,7 @@ describeEachDatabase('Migrating', (kind) => {
     await migrate(db.knex);
     expect(await db.knex('holdfast.chores').orderBy('name').pluck('name')).toEqual([
       'compact',
+      'pack',
       'retention',
       'system_events',
     ]);
