@@ -25,7 +25,7 @@ function before(text: string, happens: () => Promise<unknown>): void {
   });
 }
 
-const READS_LOGS = 'from "holdfast"."events" where run_id = any(';
+const READS_LOGS = 'from "holdfast"."all_events" where run_id = any(';
 const READS_ENTRIES = 'from "holdfast"."log_entries" where run_id = any(';
 
 describePostgresSlowly('a run that is removed while it is verified', () => {
