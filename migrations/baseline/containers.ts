@@ -26,7 +26,7 @@ export const CONTAINERS = `
   );
   CREATE INDEX environments_here ON holdfast.environments (engine, state) WHERE state <> 'gone';
 
-  -- One row: the id by which containers know this database.
+  -- One row: containers name this database by this id.
   CREATE TABLE holdfast.instance (
     id text NOT NULL,
     tenant text NOT NULL DEFAULT 'default',

@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { HoldfastError } from '../core/errors/errors.js';
+import { codeOrText } from '../core/errors/system-code.js';
 import type { BucketPlace } from '../core/exports/bucket-place.js';
 import { bytesBody } from './bodies.js';
 import type { ObjectStore } from './object-store.js';
@@ -34,9 +35,6 @@ const sha256Of = (bytes: Buffer): string => createHash('sha256').update(bytes).d
 const judged = (bytes: Buffer, { sha256 }: Digest): FoundArtifact =>
   sha256Of(bytes) === sha256 ? { type: 'whole', bytes } : { type: 'differs' };
 
-const codeOf = (error: unknown): string =>
-  error instanceof Error && 'code' in error ? String(error.code) : String(error);
-
 /** On a disk. Several workers share the directory, or each has artifacts that the others do not. */
 export function artifactFolder(dir: string): ArtifactStore {
   const pathOf = (runId: string, sha256: string): string => join(dir, runId, sha256);
@@ -49,7 +47,7 @@ export function artifactFolder(dir: string): ArtifactStore {
         await mkdir(dirname(path), { recursive: true, mode: 0o700 });
         await writeWhole(path, bytes);
       } catch (error) {
-        const what = `An artifact cannot be written below ${dir}: ${codeOf(error)}.`;
+        const what = `An artifact cannot be written below ${dir}: ${codeOrText(error)}.`;
         throw new HoldfastError('artifacts_unwritable', what, { cause: error });
       }
       return { sha256, sizeBytes: bytes.length };
@@ -60,8 +58,8 @@ export function artifactFolder(dir: string): ArtifactStore {
         if ((await stat(path)).size !== digest.sizeBytes) return { type: 'differs' };
         return judged(await readFile(path), digest);
       } catch (error) {
-        if (codeOf(error) === 'ENOENT') return { type: 'missing' };
-        const what = `An artifact below ${dir} cannot be read: ${codeOf(error)}.`;
+        if (codeOrText(error) === 'ENOENT') return { type: 'missing' };
+        const what = `An artifact below ${dir} cannot be read: ${codeOrText(error)}.`;
         throw new HoldfastError('artifacts_unreadable', what, { cause: error });
       }
     },

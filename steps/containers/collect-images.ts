@@ -3,9 +3,11 @@ import {
   type Collectable,
   type CollectionReason,
   collectable,
+  imageNames,
+  isNamed,
   unusedMsFor,
 } from '../../src/core/containers/image-collection.js';
-import { fullImageName, type ImageCollection } from '../../src/core/containers/image-policy.js';
+import type { ImageCollection } from '../../src/core/containers/image-policy.js';
 import {
   beginImageRemoval,
   forgetGone,
@@ -50,10 +52,8 @@ export async function collectImages(
     gone.map((image) => image.id),
   );
   const needed = await neededImages(knex, id);
-  const full = new Set([...needed].map(fullImageName));
-  const inUse = images.filter(
-    ({ isUsed, names, ...image }) => isUsed || [image.id, ...names].some((name) => full.has(fullImageName(name))),
-  );
+  const wanted = imageNames(needed);
+  const inUse = images.filter((image) => image.isUsed || isNamed(image, wanted));
   await touchImages(
     knex,
     id,
@@ -63,8 +63,7 @@ export async function collectImages(
   const remove = async ({ image, reason }: Collectable): Promise<void> => {
     const terms = { unusedMs: unusedMsFor(reason, collection), leaseMs: LEASE_MS };
     if (!(await beginImageRemoval(knex, id, image.id, terms))) return;
-    const wanted = new Set([...(await neededImages(knex, id))].map(fullImageName));
-    const isWanted = [image.id, ...image.names].some((name) => wanted.has(fullImageName(name)));
+    const isWanted = isNamed(image, imageNames(await neededImages(knex, id)));
     if (isWanted || !(await engine.removeImage(image, signal))) return keepImage(knex, id, image.id);
     await forgetImage(knex, id, image.id);
     onCollected({ name: image.names[0] ?? image.id, reason, sizeBytes: image.sizeBytes });

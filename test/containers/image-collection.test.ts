@@ -10,12 +10,11 @@ import { Metrics } from '../../src/metrics/metrics.js';
 import { beginImageRemoval, pulledImages, useImage } from '../../src/storage/containers/pulled-images.js';
 import type { Database } from '../../src/storage/database/database.js';
 import { openDatabase } from '../../src/storage/database/open-database.js';
-import { appendEvents, createLog } from '../../src/storage/log/events.js';
-import { insertRun } from '../../src/storage/runs/runs.js';
 import { type CollectedImage, collectImages } from '../../steps/containers/collect-images.js';
 import type { EnvironmentContext } from '../../steps/containers/open-environment.js';
 import { environmentOfCall } from '../../steps/containers/run-environment.js';
 import { settleEnvironments } from '../../steps/containers/settle-environments.js';
+import { insertBareRun } from '../harness/bare-run.js';
 import { createEngineDatabase, describeEachDatabase, type TestDatabase } from '../harness/database.js';
 import { DOCKER_HOST } from '../harness/docker.js';
 import { dockerOf, removeLeft } from '../harness/on-docker.js';
@@ -68,18 +67,8 @@ describeWithRegistry('the collection of images', () => {
       return { id, image: `${registry.host}/${name}:${tag}`, name };
     };
     const newRun = async (): Promise<string> => {
-      const id = `run_${randomBytes(16).toString('hex')}`;
+      const id = await insertBareRun(world.knex);
       runs.push(id);
-      const agent = { agent: 'a', agentVersion: '1', agentHash: 'h', input: 'go', grants: [], metadata: {} };
-      const limits = { maxTurns: 1, maxTotalTokens: null, maxDurationMs: null };
-      await world.knex.transaction(async (trx) => {
-        await insertRun(trx, { id, tenant: 'default', priority: 1, limits, ...agent });
-        await createLog(trx, id, 'default', randomBytes(32).toString('hex'));
-        const data = { ...agent, limits, policyVersion: 'p' };
-        await appendEvents(trx, id, [{ key: 'created', parentKey: null, kind: 'run.created', data }], {
-          ...{ at: new Date().toISOString(), worker: null },
-        });
-      });
       return id;
     };
     /** Runs a command of a run on an image. */

@@ -4,6 +4,7 @@ import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { z } from 'zod';
 import type { Settings } from '../../config.js';
 import { HoldfastError } from '../../core/errors/errors.js';
+import { codeOrText } from '../../core/errors/system-code.js';
 import { type LinearPattern, linearPattern } from '../../core/limits/linear-pattern.js';
 import { yaml } from '../formats.js';
 import { type Finding, fail, failed, ok, warn } from './finding.js';
@@ -173,15 +174,12 @@ function contentOf(path: string): unknown {
   try {
     return yaml().parse(readFileSync(path, 'utf8'));
   } catch (cause) {
-    const why = cause instanceof yaml().YAMLError ? cause.message.split('\n')[0] : codeOf(cause);
+    const why = cause instanceof yaml().YAMLError ? cause.message.split('\n')[0] : codeOrText(cause);
     throw new HoldfastError('config_invalid', `${path} cannot be read: ${why}`, {
       hint: 'DBOS Cloud needs that file beside package.json; docs/operate/dbos-cloud.md has a whole one.',
     });
   }
 }
-
-const codeOf = (error: unknown): string =>
-  error instanceof Error && 'code' in error ? String(error.code) : String(error);
 
 /** How the start command of `dbos-config.yaml` starts a server. */
 export interface CloudStart {

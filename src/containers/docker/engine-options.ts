@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type Docker from 'dockerode';
 import { checkedPlace, type EngineAddress } from '../../core/containers/engine-address.js';
 import { HoldfastError } from '../../core/errors/errors.js';
+import { codeOrText } from '../../core/errors/system-code.js';
 import { SshAgent } from './ssh-agent.js';
 
 const PLAIN_PORT = 2375;
@@ -28,7 +29,7 @@ function read(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (cause) {
-    const why = cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause);
+    const why = codeOrText(cause);
     throw new HoldfastError('secret_unreadable', `The certificate ${path} of the container engine: ${why}.`, {
       hint: 'DOCKER_CERT_PATH names a folder with ca.pem, cert.pem and key.pem.',
       cause,

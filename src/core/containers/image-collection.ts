@@ -49,13 +49,13 @@ export function collectable(
   collection: ImageCollection,
   nowMs: number,
 ): readonly Collectable[] {
-  const stays = new Set([...needed, ...collection.keep].map(fullImageName));
+  const stays = imageNames([...needed, ...collection.keep]);
   const found = new Map(images.map((image) => [image.id, image]));
   return pulled
     .toSorted((a, b) => a.usedAt.getTime() - b.usedAt.getTime())
     .flatMap((own) => {
       const image = found.get(own.id);
-      if (image === undefined || image.isUsed || isNeeded(image, stays) || isNamedByOthers(image, own)) return [];
+      if (image === undefined || image.isUsed || isNamed(image, stays) || isNamedByOthers(image, own)) return [];
       const reason = reasonFor(own, collection, nowMs);
       return reason === null ? [] : [{ image, reason }];
     });
@@ -67,8 +67,12 @@ function reasonFor({ usedAt }: PulledImage, collection: ImageCollection, nowMs: 
   return collection.aboveGb !== undefined && isUnused('space') ? 'space' : null;
 }
 
-const isNeeded = ({ id, names }: EngineImage, stays: ReadonlySet<string>): boolean =>
-  [id, ...names].some((name) => stays.has(fullImageName(name)));
+/** Names of images, one text for each image. */
+export const imageNames = (names: Iterable<string>): ReadonlySet<string> => new Set([...names].map(fullImageName));
+
+/** Whether an image is among some that `imageNames` gave, by its id or one of its names. */
+export const isNamed = ({ id, names }: EngineImage, among: ReadonlySet<string>): boolean =>
+  [id, ...names].some((name) => among.has(fullImageName(name)));
 
 function isNamedByOthers({ names }: EngineImage, own: PulledImage): boolean {
   const given = new Set(own.names);

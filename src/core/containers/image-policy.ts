@@ -75,21 +75,25 @@ const DEFAULT_REGISTRY = 'docker.io';
 /** The id of an image, which no registry gave. */
 const ID = /^(sha256:)?[0-9a-f]{64}$/;
 
-/** The registry of an image, by its name as engines read it; null: it is an id. */
-export function registryOf(image: string): string | null {
-  if (ID.test(image)) return null;
+/** The host that a name begins with, as engines read it, and the rest; null: it begins with none. */
+function splitHost(image: string): readonly [host: string | null, path: string] {
   const [host = '', ...rest] = image.split('/');
   const isHost = rest.length > 0 && (host.includes('.') || host.includes(':') || host === 'localhost');
-  return isHost ? host.replace(/^(index|registry-1)\.docker\.io$/, DEFAULT_REGISTRY) : DEFAULT_REGISTRY;
+  return isHost ? [host, rest.join('/')] : [null, image];
+}
+
+/** The registry of an image, by its name; null: it is an id. */
+export function registryOf(image: string): string | null {
+  if (ID.test(image)) return null;
+  const [host] = splitHost(image);
+  return host?.replace(/^(index|registry-1)\.docker\.io$/, DEFAULT_REGISTRY) ?? DEFAULT_REGISTRY;
 }
 
 /** One text for all names of the same image: with its registry, and by its digest or its tag. */
 export function fullImageName(image: string): string {
-  if (ID.test(image)) return image.startsWith('sha256:') ? image : `sha256:${image}`;
-  const registry = registryOf(image) ?? DEFAULT_REGISTRY;
-  const [host = '', ...rest] = image.split('/');
-  const hasHost = rest.length > 0 && (host.includes('.') || host.includes(':') || host === 'localhost');
-  const path = pulledName(hasHost ? rest.join('/') : image);
+  const registry = registryOf(image);
+  if (registry === null) return image.startsWith('sha256:') ? image : `sha256:${image}`;
+  const path = pulledName(splitHost(image)[1]);
   const whole = registry === DEFAULT_REGISTRY && !path.includes('/') ? `library/${path}` : path;
   // Where a digest is, the tag says nothing.
   return `${registry}/${whole.replace(/:[^:@/]*@/, '@')}`;

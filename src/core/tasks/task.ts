@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { integrity } from '../integrity.js';
 import { jsonObject, jsonValue, nameText } from '../json.js';
 import { errorView, RUN_STATUSES, runStatus, startRun } from '../runs/run.js';
-import { resultType, trajectoryResult } from '../trajectories/trajectory-result.js';
+import { resultType, scoreBounds, trajectoryResult } from '../trajectories/trajectory-result.js';
 import { batchKey } from './batch-key.js';
 import { taskDefinition } from './task-definition.js';
 
@@ -114,12 +114,7 @@ export const taskFilter = z.strictObject({
   tag: nameText.exactOptional(),
   result: resultType.exactOptional(),
   batch: batchKey.exactOptional().describe('Only tasks of this batch.'),
-  minReward: z.number().exactOptional().describe('Only tasks with this reward or more.'),
-  maxReward: z.number().exactOptional().describe('Only tasks with this reward or less.'),
-  minQuality: z.number().exactOptional().describe('Only tasks whose last run has this quality score or more.'),
-  maxQuality: z.number().exactOptional().describe('Only tasks whose last run has this quality score or less.'),
-  minDiversity: z.number().exactOptional().describe('Only tasks whose last run has this diversity score or more.'),
-  maxDiversity: z.number().exactOptional().describe('Only tasks whose last run has this diversity score or less.'),
+  ...scoreBounds,
   dead: z.literal('true').exactOptional().describe('Only those that can be put back, with their runs.'),
 });
 export type TaskFilter = z.infer<typeof taskFilter>;

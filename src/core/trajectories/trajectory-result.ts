@@ -84,6 +84,14 @@ function unfinished({ status, error, cancelReason }: RunEnd): TrajectoryResult {
 
 const time = z.iso.datetime({ offset: true }).refine((at) => !at.startsWith('0000'), 'expected a year after 0');
 
+const bound = z.number().exactOptional();
+
+/** What narrows a list by reward and scores. */
+export const scoreBounds = {
+  ...{ minReward: bound, maxReward: bound, minQuality: bound, maxQuality: bound },
+  ...{ minDiversity: bound, maxDiversity: bound },
+};
+
 /** What narrows a list of trajectories; all of it must fit. */
 export const trajectoryFilter = z.strictObject({
   result: resultType.exactOptional(),
@@ -92,12 +100,7 @@ export const trajectoryFilter = z.strictObject({
   model: nameText.exactOptional().describe('One that gave an answer.'),
   task: nameText.exactOptional().describe('`metadata.taskId` of the run.'),
   tag: nameText.exactOptional().describe('One of `metadata.tags` of the run.'),
-  minReward: z.number().exactOptional(),
-  maxReward: z.number().exactOptional(),
-  minQuality: z.number().exactOptional(),
-  maxQuality: z.number().exactOptional(),
-  minDiversity: z.number().exactOptional(),
-  maxDiversity: z.number().exactOptional(),
+  ...scoreBounds,
   from: time.exactOptional().describe('Only runs that were started at this time or later.'),
   to: time.exactOptional().describe('Only runs that were started before this time.'),
 });

@@ -51,7 +51,7 @@ export async function openContainers(
     ),
   };
   const { DockerEngine } = await loadContainers();
-  const images = imagePolicy.parse(config.imagePolicy ?? {});
+  const images = policyOf(config);
   return new DockerEngine(address, {
     ...{ patienceMs, egress, assertMounts: (spec) => hostFolders.assertMounts(spec) },
     ...{
@@ -60,6 +60,8 @@ export async function openContainers(
     },
   });
 }
+
+const policyOf = ({ imagePolicy: given }: EngineConfig): ImagePolicy => imagePolicy.parse(given ?? {});
 
 /** The logins of registries. A password is read when the first pull needs it, and again when the registry refuses it. */
 function loginsOf({ credentials = {} }: ImagePolicy): PullOptions['login'] {
@@ -91,12 +93,11 @@ function tellPull(news: PullNews, log: EngineLog, metrics: Pick<Metrics, 'imageP
 }
 
 /** The images that this process pulls before a run needs them. */
-export const imagesAhead = (config: EngineConfig): readonly string[] =>
-  imagePolicy.parse(config.imagePolicy ?? {}).ahead;
+export const imagesAhead = (config: EngineConfig): readonly string[] => policyOf(config).ahead;
 
 /** When images go from the engine of this process; null: none does. Those of its agents stay. */
 export function collectionOf(config: EngineConfig, agents: Iterable<RegisteredAgent>): ImageCollection | null {
-  const { collect, ahead } = imagePolicy.parse(config.imagePolicy ?? {});
+  const { collect, ahead } = policyOf(config);
   if (collect === undefined) return null;
   const ofAgents = [...agents].flatMap(({ environment }) => (environment === null ? [] : [environment.spec.image]));
   return { ...collect, keep: [...collect.keep, ...ahead, ...ofAgents] };

@@ -32,14 +32,12 @@ import { removeEmptyBatches } from '../../storage/tasks/batches.js';
 import { maintenanceWork, ofAll } from '../concurrency/repeated-work.js';
 import type { EngineContext } from '../engine-context.js';
 import { eraseLocked, removeLocked } from './delete-run.js';
+import { hourlyChore, TAKEN_MS } from './hourly-chore.js';
 
 const CHORE = 'retention';
 /** Before the name of a tenant: what was asked for of it alone. */
 const OF_TENANT = 'retention of ';
 const ASKED_AT_ONCE = 20;
-const EVERY_MS = 3_600_000;
-/** For so long a worker has the chore: one that dies with it holds it up no longer. */
-const TAKEN_MS = 60_000;
 /** What is done before it is taken again. */
 const RUNS_AT_ONCE = 50;
 const ROWS_AT_ONCE = 500;
@@ -53,10 +51,9 @@ export const WORKFLOWS = [SEGMENT_WORKFLOW, EXPORT_WORKFLOW];
  */
 export async function retain(context: EngineContext, isStopping: () => boolean): Promise<void> {
   const { knex } = context.stepContext;
-  if (await takeChore(knex, CHORE, TAKEN_MS)) {
-    await maintenanceWork(context, ofAll(CHORE), () => sweepOf(context, { chore: CHORE, tenant: null, isStopping }));
-    await putOffChore(knex, CHORE, isStopping() ? 0 : EVERY_MS);
-  }
+  await hourlyChore(context, { chore: CHORE, name: CHORE, isStopping }, () =>
+    sweepOf(context, { chore: CHORE, tenant: null, isStopping }),
+  );
   for (const { name, tenant } of await askedChores(knex, OF_TENANT, ASKED_AT_ONCE)) {
     if (isStopping() || !(await takeChore(knex, name, TAKEN_MS))) continue;
     await maintenanceWork(context, { tenant, name }, () => sweepOf(context, { chore: name, tenant, isStopping }));

@@ -6,6 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { installationOf, TOKEN_LENGTH_MIN, type Token } from '../../core/access-token.js';
 import type { Caller } from '../../core/caller.js';
 import { HoldfastError } from '../../core/errors/errors.js';
+import { codeOrText } from '../../core/errors/system-code.js';
 import { knowSecret } from '../../models/secrets/known-secrets.js';
 import { takeDataDir } from '../../storage/database/data-dir/data-dir.js';
 
@@ -85,16 +86,13 @@ export const bearerOf = (header: string | undefined): string | null =>
 const hasCode = (error: unknown, code: string): boolean =>
   error instanceof Error && 'code' in error && error.code === code;
 
-const whyOf = (error: unknown): string =>
-  error instanceof Error && 'code' in error ? String(error.code) : String(error);
-
 async function readToken(file: string): Promise<string | null> {
   let content: string;
   try {
     content = await readFile(file, 'utf8');
   } catch (cause) {
     if (hasCode(cause, 'ENOENT')) return null;
-    throw new HoldfastError('config_invalid', `The token file ${file} cannot be read (${whyOf(cause)}).`, {
+    throw new HoldfastError('config_invalid', `The token file ${file} cannot be read (${codeOrText(cause)}).`, {
       cause,
       hint: 'Let this user read it, or set HOLDFAST_DATA_DIR to another directory.',
     });
@@ -148,7 +146,7 @@ export async function madeToken(dataDir: string): Promise<Token> {
     if (found === null) await makeToken(dataDir, file);
   } catch (cause) {
     if (cause instanceof HoldfastError) throw cause;
-    throw new HoldfastError('config_invalid', `The data directory ${dataDir} cannot be used: ${whyOf(cause)}.`, {
+    throw new HoldfastError('config_invalid', `The data directory ${dataDir} cannot be used: ${codeOrText(cause)}.`, {
       cause,
       hint: 'Set HOLDFAST_DATA_DIR to a directory that this user may write.',
     });

@@ -1,6 +1,8 @@
 import type { Knex } from 'knex';
+import { z } from 'zod';
 import type { PulledImage } from '../../core/containers/image-collection.js';
 import { canonical } from '../../core/json.js';
+import { readJson } from '../database/stored-json.js';
 
 interface ImageRow {
   readonly engine: string;
@@ -13,8 +15,11 @@ interface ImageRow {
 
 const rows = (db: Knex) => db<ImageRow>('holdfast.pulled_images');
 const row = (db: Knex, engine: string, id: string) => rows(db).where({ engine, id });
-const isLate = (query: Knex.QueryBuilder, db: Knex) =>
-  query.where({ state: 'removing' }).where('lease_until', '<', db.fn.now());
+/** No one removes it, or who did was not in time. */
+const isTakable = (db: Knex) => (one: Knex.QueryBuilder) =>
+  one
+    .where({ state: 'kept' })
+    .orWhere((late) => late.where({ state: 'removing' }).where('lease_until', '<', db.fn.now()));
 const kept = (db: Knex) => ({ state: 'kept', lease_until: null, used_at: db.fn.now() }) as never;
 
 /** Keeps that a pull brought an image, or gave one that is kept these further names. `isNew`: the engine did not have it before. */
@@ -26,7 +31,7 @@ export async function savePulled(
   await db.transaction(async (trx) => {
     const known = await row(trx, engine, id).forUpdate().first('names');
     if (known === undefined && !isNew) return;
-    const all = [...new Set([...(known === undefined ? [] : namesIn(known.names)), ...names])].sort();
+    const all = [...new Set([...(known === undefined ? [] : namesIn(engine, id, known.names)), ...names])].sort();
     const values = { engine, id, names: canonical(all) };
     if (known !== undefined) await row(trx, engine, id).update({ names: values.names });
     else
@@ -42,19 +47,18 @@ export async function savePulled(
  * time is not removed any more.
  */
 export async function useImage(db: Knex, engine: string, id: string): Promise<boolean> {
-  const taken = await row(db, engine, id)
-    .where((one) => one.where({ state: 'kept' }).orWhere((late) => isLate(late, db)))
-    .update(kept(db));
+  const taken = await row(db, engine, id).where(isTakable(db)).update(kept(db));
   if (taken > 0) return true;
   return (await row(db, engine, id).first('id')) === undefined;
 }
 
 export async function pulledImages(db: Knex, engine: string): Promise<readonly PulledImage[]> {
   const found = await rows(db).where({ engine }).select('id', 'names', 'used_at');
-  return found.map(({ id, names, used_at }) => ({ id, names: namesIn(names), usedAt: used_at }));
+  return found.map(({ id, names, used_at }) => ({ id, names: namesIn(engine, id, names), usedAt: used_at }));
 }
 
-const namesIn = (text: string): readonly string[] => (JSON.parse(text) as readonly unknown[]).map(String);
+const namesIn = (engine: string, id: string, names: string): readonly string[] =>
+  readJson(z.array(z.string()), names, { table: 'pulled_images', row: `${id} of engine ${engine}`, column: 'names' });
 
 /** Says of images that something needs them now. */
 export async function touchImages(db: Knex, engine: string, ids: readonly string[]): Promise<void> {
@@ -72,7 +76,7 @@ export async function beginImageRemoval(
   { unusedMs, leaseMs }: { readonly unusedMs: number; readonly leaseMs: number },
 ): Promise<boolean> {
   const taken = await row(db, engine, id)
-    .where((one) => one.where({ state: 'kept' }).orWhere((late) => isLate(late, db)))
+    .where(isTakable(db))
     .whereRaw("used_at < now() - ? * interval '1 millisecond'", [unusedMs])
     .update({ state: 'removing', lease_until: db.raw("now() + ? * interval '1 millisecond'", [leaseMs]) } as never);
   return taken > 0;
@@ -86,7 +90,7 @@ export async function forgetGone(db: Knex, engine: string, ids: readonly string[
   await rows(db)
     .where({ engine })
     .whereRaw('id = any(?)', [[...ids]])
-    .where((one) => one.where({ state: 'kept' }).orWhere((late) => isLate(late, db)))
+    .where(isTakable(db))
     .whereRaw("used_at < now() - interval '1 minute'")
     .delete();
 }

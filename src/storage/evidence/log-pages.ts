@@ -2,7 +2,7 @@ import type { Knex } from 'knex';
 import { jsonOrNull } from '../../core/json.js';
 import type { LoggedEvent } from '../../core/log/check-log.js';
 import type { RunStatus } from '../../core/runs/run.js';
-import { eventWith } from '../log/read-events.js';
+import { eventWith, parentSeq } from '../log/read-events.js';
 import type { EventRow } from '../log/write-events.js';
 import { type PageRows, rowsOfPage } from '../runs/page-rows.js';
 import { decodeCursor, placeBy } from '../runs/run-list.js';
@@ -123,8 +123,6 @@ const ONE_EACH = (found: string): string =>
   `cross join lateral (
      select e.run_id, e.seq, e.parent_id from holdfast.all_events e where e.run_id = n.run_id and ${found} limit 1) e`;
 
-const PLACE = (parent: string): string => `substring(${parent}.parent_id from ':([0-9]{1,9})$')::int`;
-
 /** Of a payload that is longer, and is wanted short, nothing is read. */
 const SHORT_BYTES = 16_384;
 const LONG = `octet_length(data) > ${SHORT_BYTES} and (seq <= ? or kind in ('run.completed', 'run.failed'))`;
@@ -150,10 +148,10 @@ export async function wantedEvents(
   const { rows }: { rows: (Stored & { is_long?: boolean | null })[] } = await db.raw(
     `with named as (
        select e.run_id, e.seq, e.parent_id from json_to_recordset(?::json) as n (run_id text, key text) ${ONE_EACH('e.key = n.key')}),
-     before as (select e.run_id, e.seq, e.parent_id from named n ${ONE_EACH(`e.seq = ${PLACE('n')}`)}),
+     before as (select e.run_id, e.seq, e.parent_id from named n ${ONE_EACH(`e.seq = ${parentSeq('n')}`)}),
      places as (
        select run_id, seq from named union select run_id, seq from before
-       union select b.run_id, ${PLACE('b')} from before b
+       union select b.run_id, ${parentSeq('b')} from before b
        union select r, s from json_array_elements_text(?::json) r cross join generate_series(1, ${Math.trunc(first)}) s
        union select h.run_id, h.seq from json_array_elements_text(?::json) r cross join lateral (
          select run_id, seq from holdfast.run_heads h where h.run_id = r limit 1) h)

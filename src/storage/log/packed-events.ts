@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import { OVER } from '../../core/runs/run.js';
+import { parentSeq } from './read-events.js';
 
 /** Kinds that most events of a long run are. Others are looked for by themselves, and stay rows of their own. */
 const PACKED_KINDS = ['model.requested', 'model.responded', 'call.checked', 'call.started', 'call.finished'];
@@ -26,7 +27,7 @@ const PACKED = `row(e.seq, e.key, e.v, e.parent_id, e.kind, e.at, e.data, ${byte
  */
 const PACK = `
   with places as materialized (
-      select e.run_id, e.seq, substring(e.parent_id from ':([0-9]{1,9})$')::int as parent,
+      select e.run_id, e.seq, ${parentSeq('e')} as parent,
              e.kind = any(:kinds) and coalesce(octet_length(e.data), 0) <= ${DATA_BYTES_MAX} and e.seq between 1 and h.seq - 1
                and e.tenant = h.tenant and ${IN_FORM} and not exists (
                  select from holdfast.log_entries l where l.run_id = e.run_id and l.seq = e.seq) as fits
@@ -53,19 +54,6 @@ const PACK = `
       delete from holdfast.events e using kept k cross join lateral unnest(k.events) u
        where e.run_id = k.run_id and e.seq = u.seq)
   select count(distinct run_id)::int as runs, coalesce(sum(cardinality(events)), 0)::int as events from kept`;
-
-const BLOCK_WITHOUT_CONTENT = `update holdfast.packed_events p
-   set events = (
-     select array_agg(row(u.seq, case when u.key = any(:own) then u.key else 'erased:' || u.seq end, u.v, u.parent_id, u.kind, u.at, null,
-                          u.data_hash, u.state_version, u.state_hash_before, u.state_hash_after, u.prev_hash, u.hash,
-                          u.worker)::holdfast.packed_event order by u.seq)
-       from unnest(p.events) u)
- where p.run_id = :id`;
-
-/** Takes the payloads of a run's packed events away, and their keys but some, as `erase` does with rows. */
-export async function erasePacked(trx: Knex.Transaction, id: string, ownKeys: readonly string[]): Promise<void> {
-  await trx.raw(BLOCK_WITHOUT_CONTENT, { id, own: [...ownKeys] });
-}
 
 const DUE = `
   select r.id, r.completed_at::text as at, coalesce(h.seq, 0) as events

@@ -10,6 +10,9 @@ import type { EventRow } from './write-events.js';
 /** Before any number of an event, also of one that was moved out of the way. */
 export const BEFORE_ALL = -2_147_483_649;
 
+/** The number of the event that another one follows from, as SQL. */
+export const parentSeq = (event: string): string => `substring(${event}.parent_id, ':([0-9]{1,9})$')::int`;
+
 const events = (db: Knex) => db<EventRow>('holdfast.all_events');
 
 /** A stored event with its payload as it was read. `v` is whatever is stored: its hash covers it. */

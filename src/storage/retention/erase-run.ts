@@ -7,7 +7,7 @@ import { removeItemsOfRun } from '../agents/session-cut.js';
 import { readJsonIfLegible } from '../database/stored-json.js';
 import { ERASED_NAME } from '../exports/export-tags.js';
 import { removeFromExports } from '../exports/exported-runs.js';
-import { erasePacked } from '../log/packed-events.js';
+import { eraseEvents } from '../log/erase-events.js';
 import { eraseMemoryOfRun } from '../memory/erase.js';
 import type { RunRow } from '../runs/run-row.js';
 import { runs } from '../runs/runs.js';
@@ -18,6 +18,7 @@ import type { Erasing } from './erasures.js';
 import { REPAIRED } from './lost-rows.js';
 import { forgetSubjects } from './subjects.js';
 
+/** Keys that the engine chose, which say which run goes on for which. */
 const OWN_KEYS = [REPAIRED, ATTEMPT];
 
 /** Stands where a text was. */
@@ -31,11 +32,7 @@ export async function eraseContent(trx: Knex.Transaction, run: RunRow, keepsMemo
   const { id } = run;
   await eraseToldEvents(trx, run);
   await trx('holdfast.run_keys').where({ run_id: id }).delete();
-  // Names in the log are made of ids, and models choose the ids of calls. Ours alone say which run goes on for which.
-  await trx('holdfast.events')
-    .where({ run_id: id })
-    .update({ data: null, key: trx.raw("case when key = any(?) then key else 'erased:' || seq end", [OWN_KEYS]) });
-  await erasePacked(trx, id, OWN_KEYS);
+  await eraseEvents(trx, id, OWN_KEYS);
   const { status, segment } = run;
   const state = canonical({ ...EMPTY_STATE, status, segment });
   await trx('holdfast.run_heads').where({ run_id: id }).update({ state });

@@ -139,3 +139,14 @@ export async function sumTokens(db: Knex, tenant: string): Promise<number> {
     .first();
   return Number(row?.n ?? 0);
 }
+
+/** Narrows rows to those with a number in a column that is within bounds; undefined: there is no such bound. */
+export function whereWithin(
+  query: Knex.QueryBuilder,
+  column: string,
+  least: number | undefined,
+  most: number | undefined,
+): void {
+  if (least !== undefined) query.where(column, '>=', least);
+  if (most !== undefined) query.where(column, '<=', most);
+}

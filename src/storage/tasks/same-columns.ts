@@ -5,14 +5,3 @@ export function whereSame(query: Knex.QueryBuilder, table: string, same: { reado
   for (const [column, value] of Object.entries(same))
     if (value !== undefined) query.where({ [`${table}.${column}`]: value });
 }
-
-/** Narrows rows to those with a number in a column that is within bounds; undefined: there is no such bound. */
-export function whereWithin(
-  query: Knex.QueryBuilder,
-  column: string,
-  least: number | undefined,
-  most: number | undefined,
-): void {
-  if (least !== undefined) query.where(column, '>=', least);
-  if (most !== undefined) query.where(column, '<=', most);
-}

@@ -24,7 +24,7 @@ import { readLoggedEvents } from '../log/read-events.js';
 import { appendSystemEvent } from '../ops/system-events.js';
 import type { PageRows } from '../runs/page-rows.js';
 import { lightRunColumns } from '../runs/run-columns.js';
-import { newestFirst, type Placed } from '../runs/run-list.js';
+import { newestFirst, type Placed, whereWithin } from '../runs/run-list.js';
 import type { RunRow } from '../runs/run-row.js';
 import { lastReward } from '../tasks/rewards.js';
 
@@ -212,15 +212,9 @@ function narrow(query: Knex.QueryBuilder, filter: TrajectoryFilter, table: strin
   if (task !== undefined) query.where({ 't.task_id': task });
   if (model !== undefined) query.whereRaw('t.models @> array[?]::text[]', [model]);
   if (tag !== undefined) query.whereRaw('t.tags @> array[?]::text[]', [tag]);
-  if (minReward !== undefined) query.where('t.reward', '>=', minReward);
-  if (maxReward !== undefined) query.where('t.reward', '<=', maxReward);
-  for (const [column, least, most] of [
-    ['t.quality', filter.minQuality, filter.maxQuality],
-    ['t.diversity', filter.minDiversity, filter.maxDiversity],
-  ] as const) {
-    if (least !== undefined) query.where(column, '>=', least);
-    if (most !== undefined) query.where(column, '<=', most);
-  }
+  whereWithin(query, 't.reward', minReward, maxReward);
+  whereWithin(query, 't.quality', filter.minQuality, filter.maxQuality);
+  whereWithin(query, 't.diversity', filter.minDiversity, filter.maxDiversity);
 }
 
 export const summaryOf = (row: ListedRow, reward: RewardView | null, integrity: Integrity): TrajectorySummary => ({

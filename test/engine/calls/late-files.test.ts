@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { DockerEngine } from '../../../src/containers/docker/docker-engine.js';
@@ -8,12 +7,11 @@ import { eraseLocked, removeLocked } from '../../../src/engine/retention/delete-
 import { UNMETERED } from '../../../src/metrics/meter.js';
 import type { Database } from '../../../src/storage/database/database.js';
 import { openDatabase } from '../../../src/storage/database/open-database.js';
-import { appendEvents, createLog } from '../../../src/storage/log/events.js';
-import { insertRun } from '../../../src/storage/runs/runs.js';
 import type { EnvironmentContext } from '../../../steps/containers/open-environment.js';
 import { environmentOfCall } from '../../../steps/containers/run-environment.js';
 import { reapOrphans, settleEnvironments } from '../../../steps/containers/settle-environments.js';
 import { type HoldingProxy, holdingProxy } from '../../containers/holding-proxy.js';
+import { insertBareRun } from '../../harness/bare-run.js';
 import { createEngineDatabase, describeEachDatabase, type TestDatabase } from '../../harness/database.js';
 import { BUSYBOX, DOCKER_HOST, describeDocker } from '../../harness/docker.js';
 import { dockerOf, namesLeftOn, removeLeft } from '../../harness/on-docker.js';
@@ -63,18 +61,8 @@ describeDocker('files that come late', () => {
     });
 
     const newRun = async (): Promise<string> => {
-      const id = `run_${randomBytes(16).toString('hex')}`;
+      const id = await insertBareRun(quick.knex);
       mine.push(id);
-      const agent = { agent: 'a', agentVersion: '1', agentHash: 'h', input: 'go', grants: [], metadata: {} };
-      const limits = { maxTurns: 1, maxTotalTokens: null, maxDurationMs: null };
-      await quick.knex.transaction(async (trx) => {
-        await insertRun(trx, { id, tenant: 'default', priority: 1, limits, ...agent });
-        await createLog(trx, id, 'default', randomBytes(32).toString('hex'));
-        const data = { ...agent, limits, policyVersion: 'p' };
-        await appendEvents(trx, id, [{ key: 'created', parentKey: null, kind: 'run.created', data }], {
-          ...{ at: new Date().toISOString(), worker: null },
-        });
-      });
       return id;
     };
     const commands = (world: EnvironmentContext, runId: string) =>

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { DockerEngine } from '../../../src/containers/docker/docker-engine.js';
 import { environmentSpec } from '../../../src/core/containers/environment-spec.js';
@@ -6,12 +5,11 @@ import { wholeSnapshots } from '../../../src/storage/containers/environment-snap
 import { findEnvironment, instanceId } from '../../../src/storage/containers/environments.js';
 import type { Database } from '../../../src/storage/database/database.js';
 import { openDatabase } from '../../../src/storage/database/open-database.js';
-import { appendEvents, createLog } from '../../../src/storage/log/events.js';
-import { insertRun } from '../../../src/storage/runs/runs.js';
 import type { EnvironmentContext } from '../../../steps/containers/open-environment.js';
 import { environmentOfCall } from '../../../steps/containers/run-environment.js';
 import { settleEnvironments } from '../../../steps/containers/settle-environments.js';
 import { countingProxy } from '../../containers/counting-proxy.js';
+import { insertBareRun } from '../../harness/bare-run.js';
 import { createEngineDatabase, type TestDatabase } from '../../harness/database.js';
 import { BUSYBOX, DOCKER_HOST, describeDockerSlowly } from '../../harness/docker.js';
 
@@ -41,17 +39,7 @@ describeDockerSlowly('a worker that dies over a snapshot', () => {
   });
   /** A run that has worked in its container and is over. */
   const over = async (): Promise<string> => {
-    const id = `run_${randomBytes(16).toString('hex')}`;
-    const agent = { agent: 'a', agentVersion: '1', agentHash: 'h', input: 'go', grants: [], metadata: {} };
-    const limits = { maxTurns: 1, maxTotalTokens: null, maxDurationMs: null };
-    await db.knex.transaction(async (trx) => {
-      await insertRun(trx, { id, tenant: 'default', priority: 1, limits, ...agent });
-      await createLog(trx, id, 'default', randomBytes(32).toString('hex'));
-      const data = { ...agent, limits, policyVersion: 'p' };
-      await appendEvents(trx, id, [{ key: 'created', parentKey: null, kind: 'run.created', data }], {
-        ...{ at: new Date().toISOString(), worker: null },
-      });
-    });
+    const id = await insertBareRun(db.knex);
     const owner = { runId: id, tenant: 'default', spec, secrets: async () => new Map() };
     await environmentOfCall(world, owner, `${id}:call`, signal).run(['sh', '-c', 'echo one >file']);
     await db.knex('holdfast.runs').where({ id }).update({ status: 'completed', completed_at: new Date() });

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { Argument, Command } from 'commander';
 import { z } from 'zod';
 import { HoldfastError } from '../../../core/errors/errors.js';
+import { codeOrText } from '../../../core/errors/system-code.js';
 import { consistencyView } from '../../../core/evidence/log-view.js';
 import { jsonOrNull } from '../../../core/json.js';
 import { checkProof, givenOf, type ProofReport, textOfFile } from '../../../proof/verify.mjs';
@@ -44,7 +45,7 @@ async function exportTo(run: string, { out, payloads }: Options): Promise<void> 
   try {
     writeFileSync(out, `${text}\n`, { flag: 'wx', mode: 0o600 });
   } catch (error) {
-    throw misuse(`The file ${out} cannot be made: ${whyOf(error)}.`);
+    throw misuse(`The file ${out} cannot be made: ${codeOrText(error)}.`);
   }
   print(`written to ${out}`);
 }
@@ -78,9 +79,6 @@ function read(file: string): string {
   try {
     return textOfFile(file);
   } catch (error) {
-    throw misuse(`The file ${file} cannot be read: ${whyOf(error)}.`);
+    throw misuse(`The file ${file} cannot be read: ${codeOrText(error)}.`);
   }
 }
-
-const whyOf = (error: unknown): string =>
-  error instanceof Error && 'code' in error ? String(error.code) : String(error);

@@ -1,6 +1,7 @@
 import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { Command, Option } from 'commander';
 import { z } from 'zod';
+import { codeOrText } from '../../../core/errors/system-code.js';
 import { CRASH_LIFE } from '../../crashtest/crash-life.js';
 import type { CrashTestReport, Tried } from '../../crashtest/crash-test.js';
 import { EXIT_CODES } from '../../exit-codes.js';
@@ -54,7 +55,7 @@ function assertWritable(file: string): void {
   try {
     closeSync(openSync(file, 'a'));
   } catch (cause) {
-    const why = cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause);
+    const why = codeOrText(cause);
     throw misuse(`--junit: ${file} cannot be written (${why}).`);
   }
 }

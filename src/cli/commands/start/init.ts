@@ -4,6 +4,7 @@ import { Command, Option } from 'commander';
 import { z } from 'zod';
 import { environmentVariable } from '../../../config.js';
 import { HoldfastError } from '../../../core/errors/errors.js';
+import { codeOrText } from '../../../core/errors/system-code.js';
 import { jsonOrNull } from '../../../core/json.js';
 import { packageVersions } from '../../help.js';
 import { CONFIG_FILES } from '../../load-config.js';
@@ -86,7 +87,7 @@ function writeAll(root: string, files: readonly ProjectFile[]): void {
     // `wx`: a file that another process has just made is not written over.
     for (const { path, text } of files) writeFileSync(join(root, path), text, { flag: 'wx' });
   } catch (cause) {
-    const why = cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause);
+    const why = codeOrText(cause);
     throw new HoldfastError('invalid_request', `The project cannot be written in ${root} (${why}).`, {
       cause,
       hint: 'Name a folder that this user may write, or one that is not there yet.',

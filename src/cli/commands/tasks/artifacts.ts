@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { z } from 'zod';
+import { codeOrText } from '../../../core/errors/system-code.js';
 import { connect } from '../../connect.js';
 import { idArgument, json, jsonOption, misuse } from '../../options.js';
 import { plain, print, printJson, printTable } from '../../print.js';
@@ -38,7 +39,7 @@ function writeNew(path: string, bytes: Uint8Array): void {
   try {
     writeFileSync(path, bytes, { flag: 'wx' });
   } catch (cause) {
-    const why = cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause);
+    const why = codeOrText(cause);
     throw misuse(`${path} cannot be written (${why}): expected the path of a new file.`);
   }
 }

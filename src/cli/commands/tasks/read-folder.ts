@@ -16,6 +16,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { HoldfastError } from '../../../core/errors/errors.js';
+import { codeOrText } from '../../../core/errors/system-code.js';
 import type { HarborFolder } from '../../../core/harbor/harbor-import.js';
 import { type JsonObject, jsonObject } from '../../../core/json.js';
 import { fileOf } from '../../../core/tasks/task-file.js';
@@ -114,7 +115,7 @@ const WHY: Readonly<Record<string, string>> = {
 };
 
 function codeOf(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+  const code = codeOrText(error);
   return WHY[code] ?? code;
 }
 
@@ -142,7 +143,7 @@ function draftBeside(target: string): string {
   try {
     return mkdtempSync(join(dirname(target), '.holdfast-task-'));
   } catch (error) {
-    const why = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    const why = codeOrText(error);
     throw misuse(`${target} cannot be made: ${why}.`);
   }
 }

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { Command, Option } from 'commander';
 import { z } from 'zod';
 import { readSettings } from '../../../config.js';
+import { codeOrText } from '../../../core/errors/system-code.js';
 import type { HarborBuild } from '../../../core/harbor/harbor-build.js';
 import { importHarbor } from '../../../core/harbor/harbor-import.js';
 import { DEFAULT_DOCKER_HOST } from '../../../engine/containers/open-containers.js';
@@ -64,7 +65,7 @@ export const taskImportCommand = (): Command =>
       try {
         writeFileSync(out, text, { flag: 'wx' });
       } catch (error) {
-        const why = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+        const why = codeOrText(error);
         throw misuse(`The file ${out} cannot be made: ${why}.`);
       }
       print(`written to ${out}`);

@@ -3,6 +3,7 @@ import { linkSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { join } from 'node:path';
 import { z } from 'zod';
 import { HoldfastError } from '../../../core/errors/errors.js';
+import { codeOrText } from '../../../core/errors/system-code.js';
 import { takeDataDir } from './data-dir.js';
 
 export interface DataDirLock {
@@ -12,9 +13,6 @@ export interface DataDirLock {
 
 const owner = z.object({ pid: z.number().int().positive(), startedAt: z.string().nullable(), id: z.uuid() });
 type Owner = z.infer<typeof owner>;
-
-const codeOf = (error: unknown): string =>
-  error instanceof Error && 'code' in error ? String(error.code) : String(error);
 
 /**
  * When a process started, in clock ticks since boot, which tells it from a later one with its pid. Null: only its remains
@@ -41,7 +39,7 @@ function exists(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return codeOf(error) === 'EPERM';
+    return codeOrText(error) === 'EPERM';
   }
 }
 
@@ -51,7 +49,7 @@ function readOwner(path: string): Owner | null {
   try {
     content = readFileSync(path, 'utf8');
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return null;
+    if (codeOrText(error) === 'ENOENT') return null;
     throw error;
   }
   try {
@@ -84,7 +82,7 @@ export function lockDataDir(dataDir: string): DataDirLock {
     sweep(dataDir);
   } catch (cause) {
     if (cause instanceof HoldfastError) throw cause;
-    throw new HoldfastError('config_invalid', `The data directory ${dataDir} cannot be used: ${codeOf(cause)}.`, {
+    throw new HoldfastError('config_invalid', `The data directory ${dataDir} cannot be used: ${codeOrText(cause)}.`, {
       cause,
       hint: 'Set HOLDFAST_DATA_DIR to a directory that this user may write.',
     });
@@ -115,7 +113,7 @@ function inherit(root: string, draft: string, me: Owner): boolean {
   try {
     linkSync(draft, place);
   } catch (error) {
-    if (codeOf(error) === 'EEXIST') return false;
+    if (codeOrText(error) === 'EEXIST') return false;
     throw error;
   }
   try {
