@@ -68,8 +68,19 @@ describeBrowser('pages of evolution and memory', () => {
     await page.getByText('asked by otto').first().waitFor();
     expect(await findingsOf(page)).toEqual([]);
     await page.getByRole('button', { name: 'Forget' }).click();
+    let answer = (): void => undefined;
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    await page.route('**/memory/facts/documents?*', async (route) => {
+      await answered;
+      await route.continue();
+    });
     await page.getByRole('dialog').getByRole('button', { name: 'Forget' }).click();
     await page.waitForURL('**/memory/facts');
+    await page.getByRole('heading', { name: 'Memory facts' }).waitFor();
+    expect(await page.getByRole('link', { name: 'tea' }).count()).toBe(0);
+    answer();
     await page.getByRole('link', { name: '<img src=x onerror=alert(1)>' }).waitFor();
     expect(await page.getByRole('link', { name: 'tea' }).count()).toBe(0);
   });

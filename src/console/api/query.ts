@@ -73,9 +73,11 @@ export function useAnswer<T>(source: Source<T>): QueryObserverResult<T> {
   return observer.getOptimisticResult({ ...cache.defaultQueryOptions(options), _optimisticResults: 'optimistic' });
 }
 
-/** Reads again what was asked for under an address and below it. */
+/** Reads again what a page shows under an address and below it, and drops the old answers that no page shows now. */
 export const readAgain = (path: string): void => {
-  void cache.invalidateQueries({ queryKey: path.split('/') });
+  const queryKey = path.split('/');
+  cache.removeQueries({ queryKey, type: 'inactive' });
+  void cache.invalidateQueries({ queryKey });
 };
 
 export { ProblemError };
