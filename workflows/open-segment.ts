@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import type { Agent, ModelProvider } from '@openai/agents';
+import type { HoldfastError } from '../src/core/errors/errors.js';
 import { parseGrants } from '../src/core/grants/grants.js';
 import { standingOf } from '../src/core/interruptions/standing.js';
 import type { JsonObject } from '../src/core/json.js';
@@ -71,12 +72,16 @@ export interface BegunSegment extends Omit<LoadedSegment, 'run'> {
   readonly crashes: Awaited<ReturnType<typeof crashesOf>>;
   /** Whether this execution recorded the beginning. */
   readonly isFirst: boolean;
+  /** What is being read already; null: nothing. */
+  readonly facts: Promise<LoadedFacts | HoldfastError> | null;
 }
 
 /** The recording that the segment executes from, and its task. */
 export interface LoadedFacts {
   readonly source: CallSource;
   readonly task: RunTask | null;
+  /** The digest of the state that the segment goes on from, as `keptStateOf` gives it. */
+  readonly logged: string | null | undefined;
 }
 
 /** Whether so many workers died with the segment that it must have a process to itself. */
@@ -121,7 +126,7 @@ function memoryOf({ agents }: Workplace, run: RunRow): RunFacts['memory'] {
 export function openSegment(
   options: RunSegmentOptions,
   { start, run, earlier, state, crashes }: BegunSegment,
-  { source, task }: LoadedFacts,
+  { source, task, logged }: LoadedFacts,
   signal: AbortSignal,
 ): SegmentContext {
   const { ctx, agents, gate, isDraining, turnsPerSegment } = options;
@@ -151,6 +156,7 @@ export function openSegment(
     source,
     earlier,
     stored: state,
+    loggedState: logged,
     suspected: isSuspected(crashes),
     turnsPerSegment,
     turns: start.turns,
@@ -180,6 +186,7 @@ type SegmentInput = Pick<
       | 'standing'
       | 'earlier'
       | 'stored'
+      | 'loggedState'
     )
 >;
 

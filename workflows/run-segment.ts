@@ -28,7 +28,7 @@ import {
   openSegment,
   type RunSegmentOptions,
 } from './open-segment.js';
-import { sourceOf } from './resume/rebuild-state.js';
+import { loggedStateOf, sourceOf } from './resume/rebuild-state.js';
 import { outcomeFromError, runAgent } from './run-agent.js';
 import { inSegment, type SegmentContext } from './segment-context.js';
 
@@ -52,7 +52,7 @@ async function execute(shared: RunSegmentOptions, runId: string, number: number)
   const options = { ...shared, agents: await withDatabaseRetry(() => shared.agentsOf(begun.run)) };
   const abort = options.abortSignalFor(runId, begun.start.deadlineAtMs);
   try {
-    const loaded = await load(ctx, begun);
+    const loaded = await (begun.facts ?? load(ctx, begun));
     if (loaded instanceof HoldfastError) return await failUnexecuted(ctx, begun.run, loaded);
     await giveWay(begun.crashes, abort.signal);
     const scope = openSegment(options, begun, loaded, abort.signal);
@@ -77,10 +77,15 @@ function openContainer(
 /** Begins the segment in a step. Null: the run went on without it, and everything that it did is committed. */
 async function begin(ctx: StepContext, runId: string, number: number): Promise<BegunSegment | null> {
   // Only the execution that records this step gets the rows. A later one replays the record and reads them again.
-  const first: { loaded: LoadedSegment | null } = { loaded: null };
+  const first: { loaded: LoadedSegment | null; facts: BegunSegment['facts'] } = { loaded: null, facts: null };
   const work = async (): Promise<SegmentStart> => {
     const { begun, loaded } = await beginSegment(ctx, runId, number);
     first.loaded = loaded;
+    const { run, rows } = loaded;
+    // What does not change any more is read while the step is recorded.
+    if (run !== undefined) first.facts = load(ctx, { run, rows, isFirst: true });
+    // An execution that does not record the step asks for it no more.
+    first.facts?.catch(() => undefined);
     return begun;
   };
   const [start, crashes] = await Promise.all([
@@ -90,22 +95,31 @@ async function begin(ctx: StepContext, runId: string, number: number): Promise<B
   if (start.type === 'stale') return null;
   const { run, earlier, state, rows } = first.loaded ?? (await reloadSegment(ctx, runId));
   if (run === undefined || run.segment !== number || isOver(run.status)) return null;
-  return { start, run, earlier, state, rows, crashes, isFirst: first.loaded !== null };
+  return { start, run, earlier, state, rows, crashes, isFirst: first.loaded !== null, facts: first.facts };
 }
 
-/** Reads the recording and the task. Returns the error for which the run must fail before anything executes. */
-async function load(ctx: StepContext, { run, rows, isFirst }: BegunSegment): Promise<LoadedFacts | HoldfastError> {
-  const [changed, source, task] = await Promise.all([
+/** Reads the recording, the task and the log. Returns the error for which the run must fail before anything executes. */
+async function load(
+  ctx: StepContext,
+  { run, rows, isFirst }: Pick<BegunSegment, 'run' | 'rows' | 'isFirst'>,
+): Promise<LoadedFacts | HoldfastError> {
+  const reading = orError(() => sourceOf(ctx, run));
+  // Later executions use the counters that the first one recorded.
+  const comparing = async () => {
+    const source = await reading;
+    return isFirst && !(source instanceof HoldfastError) ? compareCounts(ctx, run, source.recordedAnswers) : null;
+  };
+  const [changed, source, task, miscounted, logged] = await Promise.all([
     compareBegin(ctx, run, rows),
-    orError(() => sourceOf(ctx, run)),
+    reading,
     orError(() => taskOfRun(ctx, run)),
+    comparing(),
+    reading.then((source) => (source instanceof HoldfastError ? undefined : loggedStateOf(ctx, run, source))),
   ]);
   if (changed !== null) return changed;
   if (source instanceof HoldfastError) return source;
   if (task instanceof HoldfastError) return task;
-  // Later executions use the counters that the first one recorded.
-  const miscounted = isFirst ? await compareCounts(ctx, run, source.recordedAnswers) : null;
-  return miscounted ?? { source, task };
+  return miscounted ?? { source, task, logged };
 }
 
 /** Delays a segment with which workers died. This is no step: a replay need not know how long it took. */

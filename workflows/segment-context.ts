@@ -194,6 +194,8 @@ export interface SegmentContext extends AgentLoop {
   readonly earlier: EarlierCalls;
   /** The stored state that the segment starts from, where it was read already. */
   readonly stored: string | null;
+  /** The digest of that state, as the log has it: null in logs of older builds; undefined: the log has none. */
+  readonly loggedState: string | null | undefined;
   /** The models of the run, each call a step. */
   readonly provider: ModelProvider;
   /** Where answers of models, results of calls and verdicts come from. */

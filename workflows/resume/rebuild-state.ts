@@ -34,7 +34,7 @@ export async function storedState(scope: SegmentContext, agent: Agent, work: Wor
   const { ctx, run, segment, source } = scope;
   if (source.snapshot !== null) return source.snapshot;
   const snapshot = scope.stored ?? (await withDatabaseRetry(() => readSnapshot(ctx.knex, run.id, segment)));
-  const logged = await withDatabaseRetry(() => keptStateOf(ctx.knex, run.id, scope.first));
+  const logged = scope.loggedState;
   const sound = snapshot !== null && (logged === null || sha256(snapshot) === logged) ? snapshot : null;
   const read = sound === null ? null : await presentState(sound, agent);
   if (read !== null) return read;
@@ -54,6 +54,16 @@ export async function storedState(scope: SegmentContext, agent: Agent, work: Wor
     );
   }
 }
+
+/** The digest of the state that a segment of a run goes on from, as the log has it; undefined: it has none. */
+export const loggedStateOf = async (
+  { knex }: StepContext,
+  run: RunRow,
+  { first, snapshot }: CallSource,
+): Promise<string | null | undefined> => {
+  const number = first ?? run.segment;
+  return number === 0 || snapshot !== null ? undefined : withDatabaseRetry(() => keptStateOf(knex, run.id, number));
+};
 
 /** The version that the SDK writes now. */
 let present: unknown;
@@ -170,7 +180,14 @@ export function openRecordedSegment(
     ...{ ctx, agents, run, segment, first, execution, log, gate, provider, earlier, settled },
     ...{ isDraining: () => false, suspected: false, signal, source },
     signalWithoutLimit: () => ({ signal, release: () => undefined }),
-    ...{ turns: counted.turns, totalTokens: counted.totalTokens, standing: [], deltas: null, stored: null },
+    ...{
+      turns: counted.turns,
+      totalTokens: counted.totalTokens,
+      standing: [],
+      deltas: null,
+      stored: null,
+      loggedState: undefined,
+    },
     turnsPerSegment: ending === 'cut' ? answers.size : Number.POSITIVE_INFINITY,
   });
   opened.refers = false;

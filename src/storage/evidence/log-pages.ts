@@ -108,6 +108,36 @@ export async function eventsByKeys(
   return { events: rows.map(loggedOf), runKey: rows[0]?.run_key ?? null };
 }
 
+interface HeadRow {
+  readonly head_seq: number;
+  readonly head_hash: string;
+  readonly head_state: string;
+}
+
+/** The head of a log and the event that it is of, in one moment. Undefined: the head, or that event, is not there. */
+export async function headAndLast(
+  db: Knex,
+  runId: string,
+): Promise<
+  | {
+      readonly head: { readonly seq: number; readonly hash: string; readonly state: string };
+      readonly last: LoggedEvent;
+    }
+  | undefined
+> {
+  const { rows }: { rows: (Stored & HeadRow)[] } = await db.raw(
+    `select h.seq as head_seq, h.hash as head_hash, h.state as head_state, e.*
+       from holdfast.run_heads h cross join lateral (
+         select ${COLUMNS} from holdfast.all_events e where e.run_id = h.run_id and e.seq = h.seq limit 1) e
+      where h.run_id = ?`,
+    [runId],
+  );
+  const [row] = rows;
+  if (row === undefined) return undefined;
+  const { head_seq: seq, head_hash: hash, head_state: state, ...stored } = row;
+  return { head: { seq, hash, state }, last: loggedOf(stored) };
+}
+
 /** Which events of a run are read beside the first ones: those under keys with the two that each follows from, and maybe the last one. */
 export interface WantedEvents {
   readonly runId: string;

@@ -5,7 +5,7 @@ import { dataHash, eventHash } from '../../core/log/chain.js';
 import type { LoggedEvent } from '../../core/log/check-log.js';
 import { EVENT_DATA, type EventKind } from '../../core/log/event.js';
 import type { RunState } from '../../core/log/state.js';
-import { eventsByKeys, readLogPage, type WantedEvent } from '../evidence/log-pages.js';
+import { eventsByKeys, headAndLast, type WantedEvent } from '../evidence/log-pages.js';
 
 /** What the log says of how a run was made, and of what its segment begins with. */
 export type BeginFacts = { readonly facts: LoggedFacts } | { readonly broken: string };
@@ -31,16 +31,11 @@ export async function beginFacts(
 
 /** Returns the state after the last event of a log; null: the stored head of the log is not that. */
 export async function headState(db: Knex, runId: string): Promise<RunState | null> {
-  const head = await db<{ run_id: string; seq: number; hash: string; state: string }>('holdfast.run_heads')
-    .where({ run_id: runId })
-    .first('seq', 'hash', 'state');
-  if (head === undefined) return null;
-  const { rows } = await readLogPage(db, runId, head.seq - 1, 1);
-  const [last] = rows;
+  const read = await headAndLast(db, runId);
+  if (read === undefined) return null;
+  const { head, last } = read;
   // The hash of the state is in the last event, so that the state is as the fold has written it.
-  return last !== undefined && last.hash === eventHash(last) && isStateOf(head, last)
-    ? (JSON.parse(head.state) as RunState)
-    : null;
+  return last.hash === eventHash(last) && isStateOf(head, last) ? (JSON.parse(head.state) as RunState) : null;
 }
 
 /**

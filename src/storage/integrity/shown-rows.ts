@@ -57,30 +57,37 @@ interface Beside {
   readonly charged: ReadonlyMap<string, string | null>;
 }
 
+/** Statements that are sent at the same time travel together. */
 async function readBeside(trx: Knex, rows: readonly RunRow[], long: Long): Promise<Beside> {
   const ids = rows.map(({ id }) => id);
-  const heads: HeadRow[] = await trx('holdfast.run_heads')
-    .whereRaw('run_id = any(?)', [ids])
-    .select('run_id', 'seq', 'hash', 'state');
   const over = rows.flatMap(({ id, status }) => (isOver(status) ? [id] : []));
-  const keys = await keyOf(trx, ids);
   const wanted = ids.map((runId) => ({ runId, keys: ['cancel'], last: true }));
-  return {
-    copies: await runCopies(trx, ids),
-    heads: new Map(heads.map((one) => [one.run_id, one])),
-    keys,
-    events: await eventsOf(trx, wanted, keys, long),
-    charged: await chargedOf(trx, over),
-  };
+  const [copies, heads, { keys, events }, charged] = await Promise.all([
+    runCopies(trx, ids),
+    headsOf(trx, ids),
+    keysAndEvents(trx, ids, wanted, long),
+    chargedOf(trx, over),
+  ]);
+  return { copies, heads, keys, events, charged };
 }
 
-const eventsOf = async (
+async function headsOf(trx: Knex, ids: readonly string[]): Promise<ReadonlyMap<string, HeadRow>> {
+  const heads: HeadRow[] = await trx('holdfast.run_heads')
+    .whereRaw('run_id = any(?)', [[...ids]])
+    .select('run_id', 'seq', 'hash', 'state');
+  return new Map(heads.map((one) => [one.run_id, one]));
+}
+
+async function keysAndEvents(
   trx: Knex,
+  ids: readonly string[],
   wanted: readonly WantedEvents[],
-  keys: ReadonlyMap<string, string>,
   long: Long,
-): Promise<ReadonlyMap<string, readonly WantedEvent[]>> =>
-  withDigests(trx, await wantedEvents(trx, wanted, { first: FIRST, short: long === 'short' }), keys);
+): Promise<Pick<Beside, 'keys' | 'events'>> {
+  const terms = { first: FIRST, short: long === 'short' };
+  const [keys, events] = await Promise.all([keyOf(trx, ids), wantedEvents(trx, wanted, terms)]);
+  return { keys, events: await withDigests(trx, events, keys) };
+}
 
 async function chargedOf(trx: Knex, ids: readonly string[]): Promise<ReadonlyMap<string, string | null>> {
   const rows: { run_id: string; nano_usd: string | null }[] = await trx('holdfast.charges')
@@ -99,8 +106,7 @@ export interface Shown {
 /** Of each of several runs. */
 export async function shownOf(trx: Knex, rows: readonly RunRow[], long: Long): Promise<ReadonlyMap<string, Shown>> {
   const paused = rows.flatMap(({ id, status }) => (status === 'paused' ? [id] : []));
-  const waiting = await pendingIds(trx, paused);
-  const beside = await readBeside(trx, rows, long);
+  const [waiting, beside] = await Promise.all([pendingIds(trx, paused), readBeside(trx, rows, long)]);
   return new Map(
     rows.map((row) => {
       const pending = waiting.get(row.id) ?? [];
@@ -140,12 +146,11 @@ export async function falseInterruptions(
   long: Long,
 ): Promise<ReadonlyMap<string, Integrity>> {
   const ids = [...new Set(rows.map((row) => row.run_id))];
-  const [copies, keys] = [await runCopies(trx, ids), await keyOf(trx, ids)];
   const wanted = ids.map((runId) => ({
     ...{ runId, last: false },
     keys: rows.flatMap((row) => (row.run_id === runId ? keysOf(row) : [])),
   }));
-  const events = await eventsOf(trx, wanted, keys, long);
+  const [copies, { keys, events }] = await Promise.all([runCopies(trx, ids), keysAndEvents(trx, ids, wanted, long)]);
   return new Map(
     rows.map((row) => {
       const { id, run_id: runId } = row;
