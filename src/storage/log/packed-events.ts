@@ -79,6 +79,17 @@ function firstOf(due: readonly DueRun[]): readonly DueRun[] {
   return beyond < 0 ? due : due.slice(0, Math.max(beyond, 1));
 }
 
+/** Locks runs, up to the first one that another transaction holds. Waits for none. */
+async function lockedOf(trx: Knex.Transaction, runs: readonly DueRun[]): Promise<readonly DueRun[]> {
+  const { rows }: { rows: { id: string }[] } = await trx.raw(
+    'select id from holdfast.runs where id = any(?) order by id for no key update skip locked',
+    [runs.map(({ id }) => id)],
+  );
+  const locked = new Set(rows.map(({ id }) => id));
+  const held = runs.findIndex(({ id }) => !locked.has(id));
+  return held < 0 ? runs : runs.slice(0, held);
+}
+
 const REACHED = `
   insert into holdfast.packed_to (status, completed_at, run_id) values (?, ?::timestamptz, ?)
   on conflict (status) do update set completed_at = excluded.completed_at, run_id = excluded.run_id`;
@@ -92,21 +103,19 @@ export interface Packed {
 
 /**
  * Packs the events of the next runs that were over so long ago, those first that were over first. All or nothing: a process that dies in
- * between leaves every event where it was. A run that is being erased, or whose log is odd, keeps its rows.
+ * between leaves every event where it was. A run that another transaction holds is packed later, with those after it. One whose log is odd
+ * keeps its rows.
  */
 export async function packNext(db: Knex, olderThanMs: number, limit: number): Promise<Packed> {
   return db.transaction(async (trx) => {
     const packed = { runs: 0, events: 0, more: false };
     for (const status of OVER) {
       const { rows: due }: { rows: DueRun[] } = await trx.raw(DUE, { status, olderThanMs, limit });
-      const taken = firstOf(due);
+      const taken = await lockedOf(trx, firstOf(due));
       const last = taken.at(-1);
       if (last === undefined) continue;
-      const { rows: free }: { rows: { id: string }[] } = await trx.raw(
-        'select id from holdfast.runs where id = any(?) order by id for no key update skip locked',
-        [taken.filter(({ events }) => events <= EVENTS_OF_RUN_MAX).map(({ id }) => id)],
-      );
-      const { rows } = await trx.raw(PACK, { ids: free.map(({ id }) => id), kinds: PACKED_KINDS });
+      const ids = taken.filter(({ events }) => events <= EVENTS_OF_RUN_MAX).map(({ id }) => id);
+      const { rows } = await trx.raw(PACK, { ids, kinds: PACKED_KINDS });
       packed.runs += rows[0].runs;
       packed.events += rows[0].events;
       packed.more ||= due.length === limit || taken.length < due.length;

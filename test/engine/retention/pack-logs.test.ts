@@ -182,6 +182,19 @@ describeBothDatabasesSlowly('logs that are packed', (kind) => {
     });
     expect(await decideAndRest(t.engine, paused, { verdict: 'approve' }, BOB)).toMatchObject({ status: 'completed' });
   });
+
+  // An embedded database has one connection.
+  it.skipIf(kind === 'pglite')('are packed after another transaction that holds the run, in their order', async () => {
+    const ids = [await endedRun(), await endedRun(), await endedRun()];
+    await t.between(async (knex) => {
+      await knex.transaction(async (other) => {
+        await other('holdfast.runs').where({ id: ids[1] }).forUpdate().first('id');
+        expect(await packNext(knex, 0, 100)).toMatchObject({ runs: 1, more: true });
+        expect(await packNext(knex, 0, 100)).toEqual({ runs: 0, events: 0, more: false });
+      });
+      expect(await packNext(knex, 0, 100)).toMatchObject({ runs: 2, more: false });
+    });
+  });
 });
 
 describeBothDatabasesSlowly('a worker', (kind) => {
@@ -190,13 +203,14 @@ describeBothDatabasesSlowly('a worker', (kind) => {
   it('packs logs when the chore is due', async () => {
     const { id } = await runToRest(t.engine, 'busy');
     await decideAndRest(t.engine, id, { verdict: 'approve' }, BOB);
-    await t.between((knex) =>
-      knex('holdfast.chores')
-        .where({ name: 'pack' })
-        .update({ due_at: new Date(0) }),
-    );
-    // Each look stops the engine: an embedded database has one process at a time.
-    const packed = () => t.between((knex) => rowsOf(knex, 'packed_events', id));
+    // Each look stops the engine: an embedded database has one process at a time. A chore that met the run in another transaction is due again.
+    const packed = () =>
+      t.between(async (knex) => {
+        await knex('holdfast.chores')
+          .where({ name: 'pack' })
+          .update({ due_at: new Date(0) });
+        return rowsOf(knex, 'packed_events', id);
+      });
     await expect.poll(packed, { interval: 8000, timeout: 90_000 }).not.toEqual([]);
     expect(await t.engine.verifyRun(id, ADMIN)).toMatchObject({ ok: true });
   });
