@@ -126,6 +126,24 @@ describeDocker('egress', () => {
     elsewhere.close();
   });
 
+  it('listens again where another worker took its place and is gone', async () => {
+    const identity = reaching([`allowed.test:${port}`]);
+    const [first, second] = [engineAt(join(dir, 'first', 'egress')), engineAt(join(dir, 'second', 'egress'))];
+    const ask = `${FETCH} http://allowed.test:${port}/`;
+    try {
+      expect(await say(await open(identity, first), ask)).toContain('200');
+      expect(await say(await open(identity, second, true), ask)).toContain('200');
+      second.close();
+      expect(await say(await open(identity, first, true), ask)).toContain('200');
+      // Removed by the one whose directory it is not.
+      await second.remove(identity, never);
+      expect(await readdir(join(dir, 'first', 'egress'))).toEqual([]);
+    } finally {
+      first.close();
+      second.close();
+    }
+  });
+
   it('leaves no directory', async () => {
     const identity = reaching([`allowed.test:${port}`]);
     const before = await readdir(join(dir, 'e'));

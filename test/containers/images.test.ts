@@ -2,10 +2,10 @@ import { rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { DockerEngine } from '../../src/containers/docker/docker-engine.js';
 import { EngineConnection } from '../../src/containers/docker/engine-connection.js';
-import { WITHOUT_LOGIN } from '../../src/containers/docker/pull-image.js';
+import { pullImage, WITHOUT_LOGIN } from '../../src/containers/docker/pull-image.js';
 import { readyImage } from '../../src/containers/docker/ready-image.js';
 import { type ImagePolicyConfig, imagePolicy } from '../../src/core/containers/image-policy.js';
 import { BUSYBOX, DOCKER_HOST, describeDocker } from '../harness/docker.js';
@@ -101,6 +101,43 @@ describeDocker('images', () => {
       ...{ code: 'image_unknown', message: expect.stringMatching(/cannot pull.*box:1: .*manifest unknown/) },
     });
     expect(pulls.length).toBe(3);
+  });
+
+  it('waits for a registry that takes minutes to answer, as long as a pull may take', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    try {
+      let late: (said: object) => void = () => {};
+      answer = () =>
+        new Promise((resolve) => {
+          late = resolve;
+        });
+      const done = pullImage(
+        new EngineConnection({ host: `unix://${OURS}`, certPath: null }, 0),
+        IMAGE,
+        WITHOUT_LOGIN,
+        never,
+      );
+      while (pulls.length === 0) await new Promise((resolve) => setImmediate(resolve));
+      vi.advanceTimersByTime(20 * 60_000);
+      late(await fetched());
+      await done;
+      expect(pulls).toEqual([IMAGE]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it('refuses the beginning of an id where registries are named: it may be an image of any of them', async () => {
+    const { Id } = await docker.getImage(BUSYBOX).inspect();
+    const engine = new DockerEngine(
+      { host: `unix://${OURS}`, certPath: null },
+      { patienceMs: 1000, images: imagePolicy.parse({ registries: ['docker.io'] }) },
+    );
+    const short = Id.slice('sha256:'.length).slice(0, 12);
+    for (const image of [short, `sha256:${short}`]) {
+      const options = { begun: false, starting: async () => {}, secrets: noSecrets, signal: never };
+      await expect(engine.open(newIdentity({ image }), options)).rejects.toMatchObject({ code: 'image_refused' });
+    }
   });
 
   it('refuses an image of another registry before anything is made', async () => {

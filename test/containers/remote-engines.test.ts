@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { createServer, type Server } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { DockerEngine } from '../../src/containers/docker/docker-engine.js';
+import { lookAtEngine } from '../../src/containers/docker/look-at-engine.js';
 import type { EngineAddress } from '../../src/core/containers/engine-address.js';
 import { DOCKER_HOST, describeDocker } from '../harness/docker.js';
 import { freePort } from '../harness/free-port.js';
@@ -96,7 +97,18 @@ describeDocker('an engine by TLS', () => {
   });
 
   it('is not trusted with a certificate of another authority', async () => {
-    await expect(at({ host, certPath: join(folder, 'strange') }).look()).rejects.toThrow(/certificate|self-signed/);
+    const engine = at({ host, certPath: join(folder, 'strange') });
+    const answer = { code: 'engine_unreachable', message: expect.stringMatching(/certificate|self-signed/) };
+    await expect(engine.look()).rejects.toMatchObject(answer);
+    await expect(engine.id(never)).rejects.toMatchObject(answer);
+  });
+
+  it('is not trusted under another name than that of its certificate', async () => {
+    const elsewhere = host.replace(REMOTE, 'localhost');
+    server.close();
+    await new Promise<void>((done) => server.listen(Number(host.split(':').at(-1)), '0.0.0.0', done));
+    const answer = { code: 'engine_unreachable', message: expect.stringContaining('altnames') };
+    await expect(at({ host: elsewhere, certPath: folder }).id(never)).rejects.toMatchObject(answer);
   });
 });
 
@@ -169,6 +181,22 @@ describe.runIf(HAS_SSH)('by SSH', () => {
       } finally {
         engine.close();
       }
+    });
+
+    it('leaves no program behind a look, however often it looks', async () => {
+      const engine = at({ host: host(), certPath: null });
+      const programs = (): number =>
+        spawnSync('pgrep', ['-f', `^/usr/bin/ssh .*${join(folder, 'ssh', 'user')}`])
+          .stdout.toString()
+          .trim()
+          .split('\n')
+          .filter((line) => line !== '').length;
+      const before = programs();
+      for (let look = 0; look < 5; look++) await engine.look();
+      expect(programs()).toBe(before + 1);
+      for (let look = 0; look < 3; look++) await lookAtEngine({ host: host(), certPath: null }, [], never);
+      engine.close();
+      await vi.waitFor(() => expect(programs()).toBe(before), { timeout: 10_000 });
     });
 
     it('is not asked when its key is not the known one', async () => {

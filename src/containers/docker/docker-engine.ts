@@ -22,10 +22,10 @@ import { keepContainer } from '../lifecycle/open-container.js';
 import { type Ready, readyContainer, VerifiedStarts } from '../lifecycle/ready-container.js';
 import { listEnvironments, removeEnvironment } from '../lifecycle/remove-environment.js';
 import { endContainer, stopContainer } from '../lifecycle/stop-container.js';
-import { EngineConnection } from './engine-connection.js';
+import { EngineConnection, named } from './engine-connection.js';
 import { engineIdentity } from './engine-identity.js';
 import { imageBytes, listImages, removeImage } from './engine-images.js';
-import { lookAtEngine, machineOfEngine } from './look-at-engine.js';
+import { machineOfEngine, versionOf } from './look-at-engine.js';
 import { type PullOptions, WITHOUT_LOGIN } from './pull-image.js';
 import { ensureImage } from './ready-image.js';
 
@@ -34,8 +34,9 @@ const LOOK_WITHIN_MS = 10_000;
 
 /** Environments as containers of an engine that speaks Docker's API. */
 export class DockerEngine implements EnvironmentEngine {
-  readonly #address: EngineAddress;
   readonly #engine: EngineConnection;
+  /** Waits for nothing. Kept, so that a look by SSH does not begin a program each time. */
+  readonly #looking: EngineConnection;
   readonly #verified = new VerifiedStarts();
   readonly #egress: Egress | null;
   #id: string | null = null;
@@ -62,27 +63,27 @@ export class DockerEngine implements EnvironmentEngine {
     this.#images = options.images ?? imagePolicy.parse({});
     this.#pulls = options.pulls ?? WITHOUT_LOGIN;
     this.#assertMounts = options.assertMounts ?? (() => undefined);
-    this.#address = address;
     this.#engine = new EngineConnection(address, options.patienceMs);
+    this.#looking = new EngineConnection(address, 0);
     // Behind an address of another kind the engine may be on another machine.
     this.#egress =
       address.host.startsWith('unix://') && options.egress ? new Egress(this.#engine, options.egress) : null;
   }
 
   async look(): Promise<void> {
-    this.#look ??= lookAtEngine(this.#address, [], AbortSignal.timeout(LOOK_WITHIN_MS)).finally(() => {
+    this.#look ??= versionOf(this.#looking, AbortSignal.timeout(LOOK_WITHIN_MS)).finally(() => {
       this.#look = null;
     });
     await this.#look;
   }
 
   async id(signal: AbortSignal): Promise<string> {
-    this.#id ??= await engineIdentity(this.#engine, signal);
+    this.#id ??= await named(() => engineIdentity(this.#engine, signal));
     return this.#id;
   }
 
   machine(signal: AbortSignal): Promise<EngineMachine> {
-    return machineOfEngine(this.#engine, signal);
+    return named(() => machineOfEngine(this.#engine, signal));
   }
 
   async open(identity: EnvironmentIdentity, options: OpenOptions): Promise<Environment> {
@@ -101,7 +102,7 @@ export class DockerEngine implements EnvironmentEngine {
         this.#verified,
       );
     };
-    let ready = await open(options.begun, options.lookLater === true, options.signal);
+    let ready = await named(() => open(options.begun, options.lookLater === true, options.signal));
     const isJudged = identity.purpose === 'verification';
     const place = (signal: AbortSignal) => ({
       ...{ engine, identity, signal },
@@ -127,28 +128,29 @@ export class DockerEngine implements EnvironmentEngine {
       return found;
     };
     return {
-      run: (command, signal) => runCommand(place(signal), command),
-      judge: async (command, files, signal) => judgeCommand(await looked(signal), command, files),
-      read: async (path, maxBytes, signal) => readFile(await looked(signal), path, maxBytes),
+      run: (command, signal) => named(() => runCommand(place(signal), command)),
+      judge: (command, files, signal) => named(async () => judgeCommand(await looked(signal), command, files)),
+      read: (path, maxBytes, signal) => named(async () => readFile(await looked(signal), path, maxBytes)),
       entries: (signal) => entriesBelow(place(signal), identity.spec.workdir),
-      readOwn: async (path, maxBytes, signal) => readFile(await looked(signal), path, maxBytes, 'own'),
-      write: async (path, bytes, signal) => writeFile(await looked(signal), path, bytes),
-      end: (signal) => endContainer(engine, ready.id, signal),
+      readOwn: (path, maxBytes, signal) => named(async () => readFile(await looked(signal), path, maxBytes, 'own')),
+      write: (path, bytes, signal) => named(async () => writeFile(await looked(signal), path, bytes)),
+      end: (signal) => named(() => endContainer(engine, ready.id, signal)),
     };
   }
 
   keep(identity: EnvironmentIdentity, signal: AbortSignal): Promise<void> {
-    return keepContainer(this.#engine, identity, signal);
+    return named(() => keepContainer(this.#engine, identity, signal));
   }
 
   async stop(name: EnvironmentName, signal: AbortSignal): Promise<void> {
     await stopContainer(this.#engine, name, signal);
-    await this.#egress?.end(name, 'keep');
+    this.#egress?.end(name);
   }
 
   async remove(name: EnvironmentName, signal: AbortSignal): Promise<void> {
+    const mounted = (await this.#egress?.mountedBy(name, signal)) ?? null;
     await removeEnvironment(this.#engine, name, signal);
-    await this.#egress?.end(name, 'remove');
+    await this.#egress?.remove(name, mounted);
   }
 
   async pull(image: string, records: ImageRecords, signal: AbortSignal): Promise<void> {
@@ -171,6 +173,7 @@ export class DockerEngine implements EnvironmentEngine {
   close(): void {
     this.#egress?.close();
     this.#engine.close();
+    this.#looking.close();
   }
 
   list(instance: string, signal: AbortSignal): Promise<readonly LabelledEnvironment[]> {

@@ -58,14 +58,19 @@ export class EngineConnection {
 
   /**
    * Asks the engine, and again while it is away: whatever is asked here may be asked twice. Throws EngineRefusal for what it
-   * refuses and `engine_unreachable` when it stays away.
+   * refuses and `engine_unreachable` when it stays away. `withinMs`: an answer that comes later is none.
    */
-  async ask<T>(what: string, signal: AbortSignal, request: (docker: Docker) => Promise<T>): Promise<T> {
+  async ask<T>(
+    what: string,
+    signal: AbortSignal,
+    request: (docker: Docker) => Promise<T>,
+    withinMs = ANSWER_WITHIN_MS,
+  ): Promise<T> {
     const until = performance.now() + this.#patienceMs;
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
       signal.throwIfAborted();
       try {
-        return await withinTime(request(this.docker), signal);
+        return await withinTime(request(this.docker), withinMs, signal);
       } catch (error) {
         const refusal = refusalOf(error);
         if (refusal !== null) throw refusal;
@@ -78,19 +83,23 @@ export class EngineConnection {
   }
 
   away(what: string, cause: unknown): HoldfastError {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = (cause instanceof Error ? cause.message : String(cause)).trim().replace(/\.$/, '');
+    const isForbidden = /\bE(ACCES|PERM)\b/.test(why);
     return new HoldfastError('engine_unreachable', `${what}: the engine at ${this.#host} does not answer (${why}).`, {
+      ...(isForbidden && {
+        hint: 'Let the user that the worker runs as open the socket: add it to the group of the socket.',
+      }),
       cause,
     });
   }
 }
 
 /** A request whose answer never comes would be waited for forever. */
-async function withinTime<T>(request: Promise<T>, signal: AbortSignal): Promise<T> {
+async function withinTime<T>(request: Promise<T>, withinMs: number, signal: AbortSignal): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   let onAbort: (() => void) | undefined;
   const over = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new NoAnswer()), ANSWER_WITHIN_MS);
+    timer = setTimeout(() => reject(new NoAnswer(withinMs)), withinMs);
     onAbort = () => reject(signal.reason);
     signal.addEventListener('abort', onAbort);
   });
@@ -105,27 +114,35 @@ async function withinTime<T>(request: Promise<T>, signal: AbortSignal): Promise<
 class NoAnswer extends Error {
   readonly code = 'ETIMEDOUT';
 
-  constructor() {
-    super(`no answer within ${ANSWER_WITHIN_MS} ms`);
+  constructor(withinMs: number) {
+    super(`no answer within ${withinMs} ms`);
     this.name = 'NoAnswer';
   }
 }
 
-const AWAY = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'ENOENT',
-  'EPIPE',
-  'ETIMEDOUT',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-]);
+/** Codes of Node that begin as those of wrong arguments do, and are of connections. */
+const OF_CONNECTIONS = /^ERR_(TLS|SSL|STREAM_PREMATURE_CLOSE|SOCKET_CLOSED)/;
 
-/** Whether an error is one of an engine that cannot be reached, and not its answer. */
+/**
+ * Whether an error is one of an engine that cannot be reached, and not its answer: of the system, of TLS, of a certificate, or of what is
+ * no HTTP. Their codes are too many to be listed.
+ */
 export function isAway(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  return ('code' in error && AWAY.has(String(error.code))) || /socket hang up|aborted/.test(error.message);
+  if (!(error instanceof Error) || error instanceof HoldfastError || error instanceof TypeError) return false;
+  if (/socket hang up|aborted/.test(error.message)) return true;
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  return code.startsWith('ERR_') ? OF_CONNECTIONS.test(code) : code !== '' && code !== 'ABORT_ERR';
+}
+
+/** Does something with an engine, and names what it refuses: an error without a name would be told to the model of the run. */
+export async function named<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof EngineRefusal)) throw error;
+    const why = error.message.trim().toWellFormed();
+    throw new HoldfastError('environment_failed', `The container engine refuses it: ${why}.`, { cause: error });
+  }
 }
 
 function refusalOf(error: unknown): EngineRefusal | null {

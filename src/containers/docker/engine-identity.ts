@@ -29,16 +29,18 @@ export async function engineIdentity(engine: EngineConnection, signal: AbortSign
 }
 
 async function keptIdentity(engine: EngineConnection, signal: AbortSignal): Promise<string | null> {
+  const what = 'asking for its identity';
+  let found: { readonly Name?: string; readonly Labels?: Readonly<Record<string, string>> | null } | undefined;
   try {
-    const { Labels } = await engine.ask('asking for its identity', signal, (docker) =>
-      docker.getVolume(IDENTITY_VOLUME).inspect(),
-    );
-    // A volume of this name without the label is of someone else.
-    return Labels?.[LABEL] ?? (await reportedId(engine, signal));
+    found = await engine.ask(what, signal, (docker) => docker.getVolume(IDENTITY_VOLUME).inspect());
   } catch (error) {
     if (isRefusal(error, 404)) return null;
-    throw error;
+    // An engine has a volume or not. Something in front of it says anything else.
+    throw error instanceof EngineRefusal ? engine.away(what, error) : error;
   }
+  if (found?.Name !== IDENTITY_VOLUME) throw engine.away(what, new Error('what answers there is no container engine'));
+  // A volume of this name without the label is of someone else.
+  return found.Labels?.[LABEL] ?? (await reportedId(engine, signal));
 }
 
 async function isInUse(engine: EngineConnection, signal: AbortSignal): Promise<boolean> {

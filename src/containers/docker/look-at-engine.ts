@@ -1,7 +1,7 @@
 import type { EngineAddress } from '../../core/containers/engine-address.js';
 import type { EngineMachine } from '../../core/containers/environment.js';
 import { architectureOf } from '../../core/containers/worker-offer.js';
-import { EngineConnection } from './engine-connection.js';
+import { EngineConnection, EngineRefusal } from './engine-connection.js';
 import { hasImage } from './inspect.js';
 
 export interface EngineLook {
@@ -17,10 +17,27 @@ export async function lookAtEngine(
   signal: AbortSignal,
 ): Promise<EngineLook> {
   const engine = new EngineConnection(address, 0);
-  const { Version: version } = await engine.ask('asking for its version', signal, (docker) => docker.version());
-  const missing: string[] = [];
-  for (const image of images) if (!(await hasImage(engine, image, signal))) missing.push(image);
-  return { version, missing };
+  try {
+    const version = await versionOf(engine, signal);
+    const missing: string[] = [];
+    for (const image of images) if (!(await hasImage(engine, image, signal))) missing.push(image);
+    return { version, missing };
+  } finally {
+    // Kept, each look would leave a connection, and by SSH a program.
+    engine.close();
+  }
+}
+
+/** Throws `engine_unreachable`, also for what answers as no engine does. */
+export async function versionOf(engine: EngineConnection, signal: AbortSignal): Promise<string> {
+  const what = 'asking for its version';
+  try {
+    const found = await engine.ask(what, signal, (docker) => docker.version());
+    if (typeof found.Version === 'string') return found.Version;
+  } catch (error) {
+    throw error instanceof EngineRefusal ? engine.away(what, error) : error;
+  }
+  throw engine.away(what, new Error('what answers there is no container engine'));
 }
 
 const MEGABYTE = 1024 * 1024;

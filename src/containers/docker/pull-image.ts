@@ -1,3 +1,4 @@
+import type Docker from 'dockerode';
 import { pulledName, registryOf } from '../../core/containers/image-policy.js';
 import { PulledLayers, type PullProgress } from '../../core/containers/pull-progress.js';
 import { HoldfastError } from '../../core/errors/errors.js';
@@ -56,7 +57,8 @@ export async function pullImage(
     signal.throwIfAborted();
     const another = registry === null || login === null ? null : await loginOf(registry, login.password);
     // A registry may lock out a user whose password is wrong again and again.
-    const isRefused = login !== null && another === null && /unauthorized|authentication required/i.test(why);
+    const isRefused =
+      login !== null && another === null && /unauthorized|authentication required|denied|forbidden/i.test(why);
     if (tries === TRIES || within.aborted || isRefused) {
       onPull({ type: 'failed', image, ms: sinceMs(), why });
       throw unpulled(image, why);
@@ -74,9 +76,9 @@ async function pullOnce(
 ): Promise<string | null> {
   const authconfig = login === null ? {} : { authconfig: { ...login, serveraddress: registryOf(image) ?? '' } };
   try {
-    const stream = await engine.ask('pulling the image', signal, (docker) =>
-      docker.pull(pulledName(image), { abortSignal: signal, ...authconfig }),
-    );
+    const pull = (docker: Docker) => docker.pull(pulledName(image), { abortSignal: signal, ...authconfig });
+    // An engine answers when the registry has, which may take long.
+    const stream = await engine.ask('pulling the image', signal, pull, WITHIN_MS);
     return await new Promise((resolve) => {
       engine.docker.modem.followProgress(
         stream,

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EnvironmentIdentity, ImageRecords } from '../../core/containers/environment.js';
-import type { ImagePolicy } from '../../core/containers/image-policy.js';
+import { type ImagePolicy, registryOf } from '../../core/containers/image-policy.js';
 import { imageOf } from './container-options.js';
 import type { EngineConnection } from './engine-connection.js';
 import { listImages, namesOf } from './engine-images.js';
@@ -33,7 +33,9 @@ export async function readyImage(
   const { pull } = options.images;
   // The root of another container is on this engine alone.
   if (pull === 'never' || imageOf(identity) !== image) return;
-  await ensureImage(engine, image, pull === 'always' && identity.purpose === 'run', options);
+  // An id names one image for good, and no registry.
+  const isPulledAgain = pull === 'always' && identity.purpose === 'run' && registryOf(image) !== null;
+  await ensureImage(engine, image, isPulledAgain, options);
 }
 
 /** `isPulledAgain`: also one that the engine has. Throws as `readyImage`. */

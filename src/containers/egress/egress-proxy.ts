@@ -52,10 +52,14 @@ export class EgressProxy {
   readonly #policy: EgressPolicy;
   readonly #server: http.Server;
   readonly #open = new Set<Socket>();
+  readonly #onClose: () => void;
   #look: NodeJS.Timeout | undefined;
+  #place: { readonly path: string; readonly ino: number } | null = null;
 
-  constructor(policy: EgressPolicy) {
+  /** `onClose`: called when it listens no more, whatever the reason. */
+  constructor(policy: EgressPolicy, onClose: () => void = () => {}) {
     this.#policy = policy;
+    this.#onClose = onClose;
     this.#server = http.createServer({ maxHeaderSize: 32_768, headersTimeout: 30_000, requestTimeout: LONGEST_MS });
     this.#server.maxConnections = MOST_CONNECTIONS;
     this.#server.on('connection', (socket) => this.#bound(socket));
@@ -74,15 +78,24 @@ export class EgressProxy {
     const { ino } = await stat(begun);
     await rename(begun, path);
     this.#server.unref();
-    this.#look = setInterval(() => {
-      stat(path).then(
-        (found) => found.ino === ino || this.close(),
-        () => this.close(),
-      );
-    }, LOOK_EVERY_MS).unref();
+    this.#place = { path, ino };
+    this.#look = setInterval(
+      () => void this.isThere().then((isThere) => isThere || this.close()),
+      LOOK_EVERY_MS,
+    ).unref();
+  }
+
+  /** Whether what connects to the socket still comes here. */
+  async isThere(): Promise<boolean> {
+    const place = this.#place;
+    if (place === null) return false;
+    const found = await stat(place.path).catch(() => null);
+    return found?.ino === place.ino && this.#place !== null;
   }
 
   close(): void {
+    if (this.#place !== null) this.#onClose();
+    this.#place = null;
     clearInterval(this.#look);
     this.#server.close();
     for (const socket of this.#open) socket.destroy();

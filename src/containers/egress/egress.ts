@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { type EnvironmentIdentity, type EnvironmentName, environmentName } from '../../core/containers/environment.js';
 import { EGRESS_DIR, type EnvironmentSpec } from '../../core/containers/environment-spec.js';
 import { HoldfastError } from '../../core/errors/errors.js';
@@ -12,11 +12,14 @@ import { type EgressPolicy, EgressProxy } from './egress-proxy.js';
 export const EGRESS_SOCKET = `${EGRESS_DIR}/socket`;
 export const EGRESS_SIGN = `${EGRESS_DIR}/sign`;
 
-/** Of a socket's path (unix(7)), less what the proxy puts behind it for a moment. */
-const LONGEST_PATH = 90;
+/** Of a socket's path (unix(7)), less what the proxy puts behind it for a moment: a dot and the number of a process. */
+const LONGEST_PATH = 98;
+
+/** The name of the directory of all sockets, below the data directory of a worker. */
+const EGRESS = 'egress';
 
 export interface EgressPlace {
-  /** A directory of this machine, absolute. */
+  /** A directory of this machine, absolute, whose name is EGRESS. */
   readonly dir: string;
   readonly addressesOf: EgressPolicy['addressesOf'];
   readonly onDenied: (denied: Parameters<EgressPolicy['onDenied']>[0] & { readonly runId: string }) => void;
@@ -46,18 +49,25 @@ export class Egress {
   async share(identity: EnvironmentIdentity, signal: AbortSignal): Promise<Shared> {
     const name = environmentName(identity);
     const there = this.#proxies.get(name);
-    if (there !== undefined) return there.shared;
-    const found = await inspect(this.#engine, name, signal);
-    const mounted = found?.Mounts.find(({ Destination }) => Destination === EGRESS_DIR)?.Source;
-    const dir = mounted ?? this.#dirOf(identity);
+    if (there !== undefined) {
+      // Another worker may have taken its place, and may have died since.
+      if (await there.proxy.isThere()) return there.shared;
+      there.proxy.close();
+    }
+    const dir = (await this.mountedBy(identity, signal)) ?? this.#dirOf(identity);
     const socket = join(dir, 'socket');
     if (Buffer.byteLength(socket) > LONGEST_PATH)
       throw unshared(`${socket} is too long for a socket; give Holdfast a directory with a shorter path`);
-    const proxy = new EgressProxy({
-      rules: identity.spec.security.allowedEgress,
-      addressesOf: this.#place.addressesOf,
-      onDenied: (denied) => this.#place.onDenied({ ...denied, runId: identity.runId }),
-    });
+    const proxy = new EgressProxy(
+      {
+        rules: identity.spec.security.allowedEgress,
+        addressesOf: this.#place.addressesOf,
+        onDenied: (denied) => this.#place.onDenied({ ...denied, runId: identity.runId }),
+      },
+      () => {
+        if (this.#proxies.get(name)?.proxy === proxy) this.#proxies.delete(name);
+      },
+    );
     try {
       await mkdir(dirname(dir), { recursive: true, mode: 0o700 });
       await mkdir(dir, { recursive: true });
@@ -73,16 +83,27 @@ export class Egress {
     }
   }
 
-  /** Ends it for an environment that runs no more, with its directory where that is of this process's own. */
-  async end(name: EnvironmentName, files: 'keep' | 'remove'): Promise<void> {
+  /** Ends it for an environment that is stopped. */
+  end(name: EnvironmentName): void {
     this.#proxies.get(environmentName(name))?.proxy.close();
-    this.#proxies.delete(environmentName(name));
-    if (files === 'remove') await rm(this.#dirOf(name), { recursive: true, force: true });
+  }
+
+  /** Ends it, and removes its directory: also that of another worker on this machine, which then stops listening. */
+  async remove(name: EnvironmentName, mounted: string | null): Promise<void> {
+    this.end(name);
+    const own = this.#dirOf(name);
+    const isOurs = mounted !== null && basename(mounted) === basename(own) && basename(dirname(mounted)) === EGRESS;
+    for (const dir of isOurs ? [own, mounted] : [own]) await rm(dir, { recursive: true, force: true });
+  }
+
+  /** Where the container of an environment has its socket from; null: from nowhere, or there is no container. */
+  async mountedBy(name: EnvironmentName, signal: AbortSignal): Promise<string | null> {
+    const found = await inspect(this.#engine, environmentName(name), signal);
+    return found?.Mounts.find(({ Destination }) => Destination === EGRESS_DIR)?.Source ?? null;
   }
 
   close(): void {
-    for (const { proxy } of this.#proxies.values()) proxy.close();
-    this.#proxies.clear();
+    for (const { proxy } of [...this.#proxies.values()]) proxy.close();
   }
 
   #dirOf(name: EnvironmentName): string {

@@ -74,6 +74,8 @@ export type ImagePolicy = z.output<typeof imagePolicy>;
 const DEFAULT_REGISTRY = 'docker.io';
 /** The id of an image, which no registry gave. */
 const ID = /^(sha256:)?[0-9a-f]{64}$/;
+/** A name that engines also read as the beginning of an id: of any image that they have, whatever registry it is from. */
+const MAYBE_ID = /^(sha256:)?[0-9a-f]{1,64}$/;
 
 /** The host that a name begins with, as engines read it, and the rest; null: it begins with none. */
 function splitHost(image: string): readonly [host: string | null, path: string] {
@@ -102,12 +104,13 @@ export function fullImageName(image: string): string {
 /** Throws `image_refused` for an image of another registry. */
 export function assertImageAllowed(image: string, { registries }: ImagePolicy): void {
   if (registries === undefined) return;
-  const registry = registryOf(image);
+  const registry = MAYBE_ID.test(image) ? null : registryOf(image);
   if (registry !== null && registries.includes(registry)) return;
-  const of = registry === null ? 'is an id, which has no registry' : `is of the registry ${registry}`;
+  const of = registry === null ? 'may be an id, which has no registry' : `is of the registry ${registry}`;
   throw new HoldfastError(
     'image_refused',
     `The image ${image} ${of}; \`imagePolicy.registries\` allows ${registries.join(', ')}.`,
+    registry === null ? { hint: 'Name the image by its registry, its path, and its tag or digest.' } : {},
   );
 }
 

@@ -93,7 +93,7 @@ describeEachDatabase('a worker without a container engine', (kind) => {
     });
     await open();
     // The worker takes the run, and this engine refuses everything that a run needs.
-    expect(await restOf(t.engine, id)).toMatchObject({ status: 'failed', error: { code: 'verification_failed' } });
+    expect(await restOf(t.engine, id)).toMatchObject({ status: 'failed', error: { code: 'engine_unreachable' } });
     expect(await ownContainers()).toBe(true);
   }, 20_000);
 
