@@ -20,6 +20,7 @@ import * as workerOffer from './0019-worker-offers.js';
 import * as packedEvents from './0020-packed-events.js';
 import * as pulledImages from './0035-pulled-images.js';
 import * as tasksByScore from './0036-tasks-by-score.js';
+import * as webhooks from './0043-webhooks.js';
 
 export interface Migration {
   readonly name: string;
@@ -49,4 +50,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0020-packed-events', up: packedEvents.up },
   { name: '0035-pulled-images', up: pulledImages.up },
   { name: '0036-tasks-by-score', up: tasksByScore.up },
+  { name: '0043-webhooks', up: webhooks.up },
 ];

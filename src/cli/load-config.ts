@@ -33,6 +33,7 @@ const configShape = z.strictObject({
     models: judgedLater,
     stalls: judgedLater,
     alerts: judgedLater,
+    webhooks: judgedLater,
     separateRequester: judgedLater,
     forkModels: judgedLater,
     rewards: judgedLater,

@@ -4,6 +4,7 @@ import type { ModelProvider } from '@openai/agents';
 import { storedLists } from '../../steps/calls/pin-mcp-tools.js';
 import type { StepContext } from '../../steps/context.js';
 import type { AlertRule } from '../core/agents/alert-rules.js';
+import type { Webhook } from '../core/agents/webhook.js';
 import { checkedPlace } from '../core/containers/engine-address.js';
 import { HoldfastError } from '../core/errors/errors.js';
 import { isWoken } from '../core/queue/wake.js';
@@ -57,6 +58,7 @@ import { Changes } from './log/changes.js';
 import { longWorkOf } from './long-work.js';
 import { Measuring } from './ops/measuring.js';
 import { Summaries } from './ops/summaries.js';
+import { webhooksIn } from './ops/webhooks.js';
 import { WriteWatch } from './ops/write-watch.js';
 import { alertsIn } from './quality/alerts.js';
 import { Dispatch } from './queue/dispatch.js';
@@ -114,7 +116,12 @@ async function start(given: EngineConfig, { leaveProcess, secrets }: Beginning):
   const agents = registerAgents(config);
   await loadNeeded(config, agents);
   const configured = {
-    ...{ agents, alerts: alertsIn(config, agents), limits: limitsIn(agents.values(), config) },
+    ...{
+      agents,
+      alerts: alertsIn(config, agents),
+      webhooks: webhooksIn(config),
+      limits: limitsIn(agents.values(), config),
+    },
     money: await openMoney(config, agents),
   };
   const { role, log } = withDefaults(config);
@@ -156,6 +163,7 @@ interface Process {
 interface Configured {
   readonly agents: ReadonlyMap<string, RegisteredAgent>;
   readonly alerts: readonly AlertRule[];
+  readonly webhooks: readonly Webhook[];
   readonly limits: readonly LimitRow[];
   readonly money: Money;
   readonly provider: ModelProvider;
@@ -167,7 +175,7 @@ interface Configured {
 async function launch(
   config: EngineConfig,
   { database, clock, worker, started, leaveProcess, begun, anchor, metrics }: Place & Process,
-  { agents, alerts, limits, money, provider, secrets, attach }: Configured,
+  { agents, alerts, webhooks, limits, money, provider, secrets, attach }: Configured,
 ): Promise<Engine> {
   const { role, capacity, crashLimit, stillAfterMs, approvalTimeoutMs, exportDir, log, ...defaults } =
     withDefaults(config);
@@ -228,7 +236,7 @@ async function launch(
   const context: EngineContext = {
     versions: new AgentVersions(database.knex, agents, new Set(config.evolution?.agents)),
     ...{ stepContext, database, agents, models: provider, changes, news, deltas, running, anchor, exports },
-    ...{ role, crashLimit, stillAfterMs, log, build: BUILD, retention, order, retries, stalls, alerts },
+    ...{ role, crashLimit, stillAfterMs, log, build: BUILD, retention, order, retries, stalls, alerts, webhooks },
     ...{ hostFolders, imageCollection: collectionOf(config, agents.values()), imagesAhead: imagesAhead(config) },
     ...{ ceilings: defaults.ceilings, memorySpaces: config.memorySpaces ?? [] },
     ...{ metrics, measuring: new Measuring({ stepContext, running, role, metrics, build: BUILD }, capacity) },

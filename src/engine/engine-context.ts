@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { ModelProvider } from '@openai/agents';
 import type { StepContext } from '../../steps/context.js';
 import type { AlertRule } from '../core/agents/alert-rules.js';
+import type { Webhook } from '../core/agents/webhook.js';
 import type { Ceilings } from '../core/containers/ceilings.js';
 import type { ImageCollection } from '../core/containers/image-policy.js';
 import { HoldfastError } from '../core/errors/errors.js';
@@ -66,6 +67,7 @@ export interface EngineContext {
   readonly retries: TaskRetries;
   readonly stalls: Stalls;
   readonly alerts: readonly AlertRule[];
+  readonly webhooks: readonly Webhook[];
   readonly hostFolders: HostFolders;
   /** When images of runs go from the engine of this process; null: none does. */
   readonly imageCollection: ImageCollection | null;

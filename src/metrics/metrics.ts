@@ -152,6 +152,11 @@ export class Metrics {
     ['outcome'],
     PULL_SECONDS,
   );
+  readonly #webhookEvents = this.#counter(
+    'webhook_events_total',
+    'Attempts to tell webhooks of events, and events that were given up.',
+    ['webhook', 'outcome'],
+  );
   readonly #databaseErrors = this.#counter('database_errors_total', 'Statements that failed, by reason.', ['reason']);
   readonly #httpRequests = this.#counter('http_requests_total', 'Answers to requests.', ['method', 'route', 'code']);
   readonly #httpSeconds = this.#histogram(
@@ -176,6 +181,11 @@ export class Metrics {
   /** A gauge whose values others set. */
   gauge<T extends string>(name: string, help: string, labelNames: readonly T[] = []): Gauge<T> {
     return new Gauge({ name: `holdfast_${name}`, help, labelNames, registers: [this.registry] });
+  }
+
+  /** `webhook`: its name in the configuration. */
+  webhookSent(webhook: string, outcome: 'delivered' | 'failed' | 'given_up', events = 1): void {
+    this.#webhookEvents.inc({ webhook, outcome }, events);
   }
 
   attempted({ model, outcome, seconds }: ModelAttempt): void {

@@ -1,17 +1,6 @@
 import { z } from 'zod';
 import { HoldfastError } from '../errors/errors.js';
-
-/** Where a password is, and how it is read: `secret.env('GHCR_TOKEN')`. */
-interface PasswordPlace {
-  readonly place: string;
-  readonly path?: string;
-  readonly problem?: string | null;
-  isThere?(): boolean;
-  read(): Promise<string>;
-}
-
-const isPlace = (value: unknown): boolean =>
-  typeof Reflect.get(Object(value), 'place') === 'string' && typeof Reflect.get(Object(value), 'read') === 'function';
+import { secretPlace } from '../secrets/secret-place.js';
 
 const registryHost = z
   .string()
@@ -23,11 +12,7 @@ const registryLogin = z.strictObject({
     .string()
     .max(256)
     .regex(/^[^:\p{Cc}]+$/u, 'is no user: it is empty, or has a colon or a control character'),
-  password: z
-    .custom<PasswordPlace>(isPlace, 'is no place of a secret, such as secret.env("REGISTRY_TOKEN")')
-    .superRefine(({ problem }, context) => {
-      if (problem) context.addIssue({ code: 'custom', message: problem });
-    }),
+  password: secretPlace('REGISTRY_TOKEN'),
 });
 
 /** When images that were pulled for runs, and that no run needs, are removed from the engine. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { alertsConfig } from '../../core/agents/alert-rules.js';
 import { evolutionConfig } from '../../core/agents/evolution-terms.js';
+import { webhooksConfig } from '../../core/agents/webhook.js';
 import { ceilings, hostFolder } from '../../core/containers/ceilings.js';
 import { imagePolicy } from '../../core/containers/image-policy.js';
 import { workerLabels } from '../../core/containers/worker-offer.js';
@@ -38,6 +39,7 @@ const settings = z.strictObject({
   retries: taskRetries.optional(),
   stalls: stallsConfig.optional(),
   alerts: alertsConfig.optional(),
+  webhooks: webhooksConfig.optional(),
   hostFolders: z.array(hostFolder).max(100).optional(),
   ceilings: ceilings.optional(),
   imagePolicy: imagePolicy.optional(),

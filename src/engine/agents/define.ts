@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import type { AlertsConfig } from '../../core/agents/alert-rules.js';
 import type { EvolutionConfig } from '../../core/agents/evolution-terms.js';
 import type { Scaffold } from '../../core/agents/scaffold.js';
+import type { WebhooksConfig } from '../../core/agents/webhook.js';
 import type { BudgetsInput } from '../../core/budgets/budget.js';
 import type { ConfiguredPrice, PriceTable } from '../../core/budgets/price.js';
 import type { CeilingsConfig, HostFolderConfig } from '../../core/containers/ceilings.js';
@@ -114,6 +115,8 @@ export interface HoldfastConfig {
   readonly stalls?: StallsConfig;
   /** Rules that watch how tasks end: `{ rules: [{ name: 'passes-fall', measure: 'passRate', when: { type: 'threshold', below: 0.5 } }] }`. See docs/operate/alerts.md. */
   readonly alerts?: AlertsConfig;
+  /** Servers that are told of events of the system: `[{ name: 'on-call', url: secret.env('ON_CALL_URL'), kinds: ['alert.changed'] }]`. See docs/operate/webhooks.md. */
+  readonly webhooks?: WebhooksConfig;
   /** Memory spaces that agents name: `[memorySpace({ name: 'customers', scope: 'user' })]`. See docs/agents/memory.md. */
   readonly memorySpaces?: readonly MemorySpace[];
   /** Agents that patches may change, and who decides: `{ agents: ['clerk'], approvals: 2 }`. See docs/agents/evolution.md. */

@@ -2,6 +2,7 @@ import { type Caller, mayOperate } from '../../core/caller.js';
 import { requirementsSentence } from '../../core/containers/worker-offer.js';
 import type { Check, Health } from '../../core/ops/health.js';
 import { within } from '../../storage/database/timing.js';
+import { failingWebhooks } from '../../storage/ops/webhooks.js';
 import { unmetRequirements } from '../../storage/queue/unmet-requirements.js';
 import { workSetAside } from '../../storage/queue/work-notes.js';
 import type { EngineContext } from '../engine-context.js';
@@ -9,6 +10,8 @@ import { SEGMENT_QUEUE } from '../queue/segment-queue.js';
 
 const WITHIN_MS = 2000;
 const ASIDE_COUNTED = 100;
+/** A webhook that fails for a shorter time is tried again and not told of. */
+const FAILING_S = 60;
 const PASS: Check = { status: 'pass' };
 
 async function databaseOf({ stepContext: { knex }, writes }: EngineContext): Promise<Check> {
@@ -23,16 +26,18 @@ export const isReady = async (context: EngineContext, isStopping: boolean): Prom
 /** `caller`: whose runs are looked at; absent: those of all tenants. */
 export async function health(context: EngineContext, isStopping: boolean, caller?: Caller): Promise<Health> {
   const { environments } = context.stepContext;
-  const [database, work, requirements, containers] = await Promise.all([
+  const [database, work, requirements, webhooks, containers] = await Promise.all([
     databaseOf(context),
     workOf(context),
     requirementsOf(context, caller),
+    webhooksOf(context),
     // Runs that need no container go on without it, and the others wait.
     environments === null ? leftOf(context) : checked('warn', () => environments.look()),
   ]);
   const engine: Check = isStopping ? { status: 'fail', detail: 'stopping' } : PASS;
   const further = {
     ...(requirements === null ? {} : { requirements }),
+    ...(webhooks === null ? {} : { webhooks }),
     ...(containers === null ? {} : { containers }),
   };
   const checks = { database, engine, loop: context.loop.check(), work, ...further };
@@ -57,6 +62,22 @@ async function requirementsOf({ stepContext: { knex } }: EngineContext, caller?:
     (unmet) => {
       const wanted = unmet.map(requirementsSentence).join('; ');
       if (unmet.length > 0) found = { status: 'warn', detail: `runs wait for a worker with ${wanted}` };
+    },
+    () => undefined,
+  );
+  await within(WITHIN_MS, looked);
+  return found;
+}
+
+/** Whether webhooks are told; null: they are, or there are none. */
+async function webhooksOf({ webhooks, stepContext: { knex } }: EngineContext): Promise<Check | null> {
+  let found: Check | null = null;
+  const names = webhooks.map(({ name }) => name);
+  if (names.length === 0) return null;
+  const looked = failingWebhooks(knex, names, FAILING_S).then(
+    (failing) => {
+      const detail = `webhooks that are not told of events: ${failing} of ${names.length}; see webhook_failed in the log`;
+      if (failing > 0) found = { status: 'warn', detail };
     },
     () => undefined,
   );

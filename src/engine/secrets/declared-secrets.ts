@@ -13,7 +13,18 @@ const DEPTH_MAX = 6;
 /** Every place of a configuration and of the settings at which a secret is kept that is read later. What it holds itself becomes known. */
 export function declaredSecrets(config: EngineConfig): readonly Secret[] {
   knowSettings();
-  const { agents, providers, databaseUrl, evidence, objectStore, hub, imagePolicy, signingKeyFile, ...others } = config;
+  const {
+    agents,
+    providers,
+    databaseUrl,
+    evidence,
+    objectStore,
+    hub,
+    imagePolicy,
+    webhooks,
+    signingKeyFile,
+    ...others
+  } = config;
   knowAddress(databaseUrl ?? '');
   const { openaiApiKey, openaiBaseUrl, ollamaApiKey, ollamaHost, dockerHost, checkpoints } = others;
   const { exportBuckets, exportHub, artifacts } = others;
@@ -23,6 +34,7 @@ export function declaredSecrets(config: EngineConfig): readonly Secret[] {
     ...know(objectStore, 0),
     ...know(hub, 0),
     ...know(imagePolicy?.credentials, 0),
+    ...know(webhooks, 0),
     ...know(evidence?.signingKey, 0),
     ...Object.values(providers ?? {}).flatMap((provider) => know(secretsOf(provider), 0)),
     ...(Array.isArray(agents) ? agents : []).flatMap(secretsOfAgent),

@@ -12,6 +12,7 @@ import { settleContainers } from '../containers/settle-containers.js';
 import type { EngineContext } from '../engine-context.js';
 import { signLog } from '../evidence/log-operations.js';
 import type { DatabaseClock } from '../ops/database-clock.js';
+import { tellWebhooks } from '../ops/webhooks.js';
 import { evaluateAlerts } from '../quality/alerts.js';
 import { SEGMENT_QUEUE } from '../queue/segment-queue.js';
 import { goOnErasing } from '../retention/erase-subject.js';
@@ -117,6 +118,7 @@ export function startMaintenanceLoop(
     every('rebuild', () => rebuildLeft(context), SWEEP_EVERY_MS),
     every('strays', requeueAbandoned(context), SWEEP_EVERY_MS),
     every('alerts', (isStopping) => evaluateAlerts(context, isStopping)),
+    every('webhooks', (isStopping) => tellWebhooks(context, isStopping)),
     every('exports', () => context.exports.watch(stepContext, log), SWEEP_EVERY_MS),
     every('events', (isStopping) => dropEvents(context, isStopping), SWEEP_EVERY_MS),
     every('trajectories', (isStopping) => indexDue(context, isStopping), SWEEP_EVERY_MS),

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import { canonical, jsonObject } from '../../core/json.js';
-import type { SystemEvent, SystemEventDraft, SystemEventFilter } from '../../core/log/system-event.js';
+import type { SystemEvent, SystemEventDraft, SystemEventFilter, SystemEventKind } from '../../core/log/system-event.js';
 import { readJson } from '../database/stored-json.js';
 import { inOneFlight } from '../database/transactions.js';
 import { rowsOfPage } from '../runs/page-rows.js';
@@ -101,12 +101,14 @@ export interface ReadSystemEvents extends SystemEventFilter {
   /** Events after this place. */
   readonly after: number;
   readonly limit: number;
+  /** Events of these kinds alone. */
+  readonly kinds?: readonly SystemEventKind[];
 }
 
 /** A page of events that a tenant may read, in their order, and how far the order went before they were read. */
 export async function readSystemEvents(
   db: Knex,
-  { tenant, shared, after, limit, kind, taskId, runId }: ReadSystemEvents,
+  { tenant, shared, after, limit, kind, kinds, taskId, runId }: ReadSystemEvents,
 ): Promise<{ readonly events: readonly SystemEvent[]; readonly more: boolean; readonly head: SystemEventHead }> {
   const head = headOf(await readHeadRow(db));
   const query = events(db)
@@ -118,6 +120,7 @@ export async function readSystemEvents(
       if (shared) own.orWhere({ shared: true });
     });
   if (kind !== undefined) query.where({ kind });
+  if (kinds !== undefined) query.whereIn('kind', [...kinds]);
   if (taskId !== undefined) query.where({ task_id: taskId });
   if (runId !== undefined) query.where({ run_id: runId });
   const order = [{ column: 'position', order: 'asc' as const }];

@@ -126,6 +126,11 @@ const OTHERS: { readonly [table: string]: readonly Classed[] } = {
     'what a rule of the configuration found; the next evaluation finds it again',
     'tenant name state since right_since told told_times value compared tasks evaluated_at next_at silenced_until silenced_by silence_reason',
   ),
+  webhooks: all(
+    'operational',
+    'up to where a webhook was told; nothing is shown of it',
+    'tenant name position tries due_at failing_since problem holder held_until',
+  ),
   pulled_images: all(
     'operational',
     'which images an engine got for runs; a removed one is pulled again',

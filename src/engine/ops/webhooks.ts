@@ -1,0 +1,201 @@
+import {
+  addressProblem,
+  headersOf,
+  messageOf,
+  retryWaitS,
+  signingKeyOf,
+  type Webhook,
+  webhooksConfig,
+} from '../../core/agents/webhook.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { codeOrText } from '../../core/errors/system-code.js';
+import { invalidConfig } from '../../core/field-errors.js';
+import type { SystemEvent } from '../../core/log/system-event.js';
+import { causesOf } from '../../models/failures/failure-causes.js';
+import { HeldSecret } from '../../models/secrets/held-secret.js';
+import { missingAt } from '../../models/secrets/secret.js';
+import { readSystemEvents } from '../../storage/ops/system-events.js';
+import {
+  dueWebhooks,
+  releaseWebhook,
+  takeWebhook,
+  type WebhookPlace,
+  webhookFailed,
+  webhookTold,
+} from '../../storage/ops/webhooks.js';
+import type { EngineConfig } from '../engine-config.js';
+import type { EngineContext } from '../engine-context.js';
+
+const EVENTS_AT_ONCE = 100;
+const TIMEOUT_MS = 10_000;
+const STOP_LOOK_MS = 200;
+/** An event is tried for so long. */
+const TRIED_MS = 24 * 3_600_000;
+
+/** The webhooks of a configuration. Throws `config_invalid`, also for a secret that is not there. */
+export function webhooksIn(config: Pick<EngineConfig, 'webhooks'>): readonly Webhook[] {
+  const webhooks = webhooksConfig.parse(config.webhooks ?? []);
+  const missing = webhooks.flatMap(({ url, signingKey, bearer }, at) =>
+    Object.entries({ url, signingKey, bearer }).flatMap(([field, value]) =>
+      missingAt(`/webhooks/${at}/${field}`, value),
+    ),
+  );
+  if (missing.length > 0) throw invalidConfig('The engine', missing);
+  return webhooks;
+}
+
+/** Tells webhooks what they were not told yet, each in the order of the events, one worker at a time. */
+export async function tellWebhooks(context: EngineContext, isStopping: () => boolean): Promise<void> {
+  const { webhooks, stepContext } = context;
+  const due = await dueWebhooks(stepContext.knex, webhooks);
+  await Promise.all(webhooks.filter(({ name }) => due.has(name)).map((one) => tellWebhook(context, one, isStopping)));
+}
+
+async function tellWebhook(context: EngineContext, webhook: Webhook, isStopping: () => boolean): Promise<void> {
+  const { knex, newId } = context.stepContext;
+  const holder = newId();
+  const place = await takeWebhook(knex, webhook.name, holder);
+  if (place === null) return;
+  try {
+    await tellFrom(context, { webhook, holder, isStopping }, place);
+  } finally {
+    await releaseWebhook(knex, webhook.name, holder);
+  }
+}
+
+interface Telling {
+  readonly webhook: Webhook;
+  readonly holder: string;
+  readonly isStopping: () => boolean;
+}
+
+async function tellFrom(context: EngineContext, telling: Telling, { position, tries }: WebhookPlace): Promise<void> {
+  const { knex } = context.stepContext;
+  const { webhook, holder, isStopping } = telling;
+  const { name, tenant, kinds } = webhook;
+  let [after, failed] = [position, tries];
+  while (!isStopping()) {
+    const asked = { tenant, shared: true, after, limit: EVENTS_AT_ONCE, kinds };
+    const { events, more, head } = await readSystemEvents(knex, asked);
+    if (head.trimmed > after) tellTrimmed(context, name, { after, upTo: head.trimmed });
+    if (!(await tellPage(context, telling, { events, after, failed }))) return;
+    if (!more) {
+      if (head.position > after) await webhookTold(knex, name, holder, head.position);
+      return;
+    }
+    [after, failed] = [events.at(-1)?.seq ?? after, 0];
+  }
+}
+
+interface EventsToTell {
+  readonly events: readonly SystemEvent[];
+  /** The place before them. */
+  readonly after: number;
+  /** How often the first one failed. */
+  readonly failed: number;
+}
+
+/** False: not all of them were told, and the webhook waits for a later look or has another worker. */
+async function tellPage(
+  context: EngineContext,
+  telling: Telling,
+  { events, after, failed }: EventsToTell,
+): Promise<boolean> {
+  const { webhook, holder, isStopping } = telling;
+  for (const [at, event] of events.entries()) {
+    if (isStopping()) return false;
+    const problem = await problemOfSending(webhook, event, isStopping);
+    // Another worker sends it again.
+    if (problem !== null && isStopping()) return false;
+    context.metrics.webhookSent(webhook.name, problem === null ? 'delivered' : 'failed');
+    if (problem !== null) {
+      const place = { after: events[at - 1]?.seq ?? after, tries: at === 0 ? failed + 1 : 1 };
+      await giveBack(context, telling, { ...place, events, event, problem });
+      return false;
+    }
+    if (!(await webhookTold(context.stepContext.knex, webhook.name, holder, event.seq))) return false;
+  }
+  return true;
+}
+
+interface Failed {
+  readonly after: number;
+  readonly events: readonly SystemEvent[];
+  readonly event: SystemEvent;
+  readonly problem: string;
+  readonly tries: number;
+}
+
+/** Tries again later. Events that are too old for it are given up together, so that a server that comes back gets the newer ones. */
+async function giveBack(
+  { stepContext: { knex, now }, metrics, log }: EngineContext,
+  { webhook: { name }, holder }: Telling,
+  { after, events, event, problem, tries }: Failed,
+): Promise<void> {
+  const isOld = (one: SystemEvent): boolean => Date.parse(one.at) < now() - TRIED_MS;
+  const lost = isOld(event) ? events.filter((one) => one.seq >= event.seq && isOld(one)) : [];
+  const position = lost.at(-1)?.seq ?? after;
+  const waitS = retryWaitS(tries);
+  await webhookFailed(knex, name, holder, { position, waitS, problem });
+  log.warn(
+    { component: 'webhooks', event: 'webhook_failed', webhook: name, seq: event.seq, problem, tries, waitS },
+    'a webhook could not be told of an event; it is tried again',
+  );
+  if (lost.length === 0) return;
+  metrics.webhookSent(name, 'given_up', lost.length);
+  log.error(
+    { component: 'webhooks', event: 'webhook_events_given_up', webhook: name, events: lost.length, upTo: position },
+    'events that a webhook could not be told of for a day are not tried any more',
+  );
+}
+
+function tellTrimmed(
+  { log }: EngineContext,
+  webhook: string,
+  { after, upTo }: { readonly after: number; readonly upTo: number },
+): void {
+  log.error(
+    { component: 'webhooks', event: 'webhook_events_trimmed', webhook, after, upTo },
+    'retention removed events that a webhook was not told of',
+  );
+}
+
+/** Sends an event. Gives what went wrong, without anything of the address or the answer; null: the server has taken it. */
+async function problemOfSending(
+  { url, signingKey, bearer }: Webhook,
+  event: SystemEvent,
+  isStopping: () => boolean,
+): Promise<string | null> {
+  const stopped = new AbortController();
+  const watch = setInterval(() => isStopping() && stopped.abort(), STOP_LOOK_MS);
+  try {
+    const [address, key, token] = await Promise.all([
+      typeof url === 'string' ? url : new HeldSecret(url).value(),
+      signingKey === undefined ? null : new HeldSecret(signingKey).value(),
+      bearer === undefined ? null : new HeldSecret(bearer).value(),
+    ]);
+    const unfit = addressProblem(address, token !== null);
+    if (unfit !== null) return `the url ${unfit}`;
+    const bytes = key === null ? null : signingKeyOf(key);
+    if (key !== null && bytes === null) return 'the signingKey is no whsec_ with 24 to 64 bytes in base64';
+    const message = messageOf(event);
+    const headers = headersOf(message, Math.floor(Date.now() / 1000), { signingKey: bytes, bearer: token });
+    const signal = AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), stopped.signal]);
+    const answer = await fetch(address, { method: 'POST', headers, body: message.body, redirect: 'manual', signal });
+    await answer.body?.cancel();
+    return answer.ok ? null : `the server answered ${answer.status}`;
+  } catch (error) {
+    return failureOf(error);
+  } finally {
+    clearInterval(watch);
+  }
+}
+
+function failureOf(error: unknown): string {
+  if (error instanceof HoldfastError) return error.message;
+  const causes = causesOf(error);
+  if (causes.some((cause) => cause instanceof Error && cause.name === 'TimeoutError'))
+    return `no answer within ${TIMEOUT_MS / 1000} s`;
+  const coded = causes.find((cause) => cause instanceof Error && 'code' in cause);
+  return coded === undefined ? 'the server cannot be reached' : `the server cannot be reached: ${codeOrText(coded)}`;
+}

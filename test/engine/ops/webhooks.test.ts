@@ -1,0 +1,141 @@
+import { createHmac } from 'node:crypto';
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Agent } from '@openai/agents';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { defineAgent } from '../../../src/index.js';
+import { literalSecret } from '../../../src/models/secrets/secret.js';
+import { dueWebhooks, releaseWebhook, takeWebhook, webhookTold } from '../../../src/storage/ops/webhooks.js';
+import { describeBothDatabasesSlowly } from '../../harness/database.js';
+import { ADMIN, engineFor, runToRest } from '../../harness/engine.js';
+import { say, scripted } from '../../harness/script.js';
+
+/** Webhooks of an engine: what a server is sent, what a failure and a restart do to it. */
+
+interface Request {
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+const BYTES = Buffer.from('thirty-two bytes for a test key.');
+const WAIT = { timeout: 20_000, interval: 100 };
+
+describeBothDatabasesSlowly('webhooks', (kind) => {
+  let server: Server;
+  let requests: Request[] = [];
+  let statuses: number[] = [];
+  beforeAll(async () => {
+    server = createServer(async (request, response) => {
+      let body = '';
+      for await (const piece of request) body += String(piece);
+      requests.push({ headers: request.headers, body });
+      const status = statuses.shift() ?? 204;
+      response.writeHead(status, status === 307 ? { location: '/elsewhere' } : {}).end();
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  });
+  afterAll(() => server.close());
+  beforeEach(() => {
+    requests = [];
+    statuses = [];
+  });
+  const address = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook?secretive=path`;
+  const webhooks = [
+    {
+      name: 'ends',
+      // The port is known when the first event is sent.
+      url: { place: 'the test', read: async () => address() },
+      kinds: ['run.ended' as const],
+      signingKey: literalSecret(`whsec_${BYTES.toString('base64')}`),
+      bearer: literalSecret('a-token-of-the-test'),
+    },
+    { name: 'nowhere', url: 'http://127.0.0.1:9/', kinds: ['run.ended' as const] },
+    { name: 'of-others', tenant: 'elsewhere', url: 'http://127.0.0.1:9/', kinds: ['run.ended' as const] },
+  ];
+  const agents = [defineAgent({ agent: new Agent({ name: 'quick', model: scripted([[say('done')]]) }) })];
+  const t = engineFor(kind, { agents, webhooks });
+  const row = (name = 'ends') => t.between(async (knex) => await knex('holdfast.webhooks').where({ name }).first());
+  const told = () => requests.map(({ body }) => JSON.parse(body).data.runId);
+  /** The first look of a worker makes the row: what came before it is not sent. */
+  const begun = () => expect.poll(() => row(), { ...WAIT, interval: 2000 }).toBeDefined();
+
+  it('are sent each event once, in their order, signed', async () => {
+    await begun();
+    const ids = [await runToRest(t.engine, 'quick'), await runToRest(t.engine, 'quick')].map(({ id }) => id);
+    await expect.poll(told, WAIT).toEqual(ids);
+    const [first] = requests;
+    const body = JSON.parse(first?.body ?? '');
+    const { items } = await t.engine.listSystemEvents({ after: 0, limit: 1000, kind: 'run.ended' }, ADMIN);
+    expect(body).toEqual({
+      type: 'run.ended',
+      timestamp: body.data.at,
+      data: items.find(({ runId }) => runId === ids[0]),
+    });
+    const { 'webhook-id': id, 'webhook-timestamp': at, ...headers } = first?.headers ?? {};
+    expect(id).toBe(`evt_${body.data.seq}`);
+    const signature = createHmac('sha256', BYTES).update(`${id}.${at}.${first?.body}`).digest('base64');
+    expect(headers).toMatchObject({
+      'content-type': 'application/json',
+      'webhook-signature': `v1,${signature}`,
+      authorization: 'Bearer a-token-of-the-test',
+    });
+    expect(Math.abs(Number(at) - Date.now() / 1000)).toBeLessThan(60);
+    expect(await row('of-others')).toMatchObject({ tries: 0, failing_since: null });
+  });
+
+  it('are sent a failed event again, before those after it, also after a restart', async () => {
+    statuses = [500, 307];
+    const ids = [await runToRest(t.engine, 'quick'), await runToRest(t.engine, 'quick')].map(({ id }) => id);
+    await expect.poll(() => requests.length, WAIT).toBe(1);
+    expect(await row()).toMatchObject({ tries: 1, problem: 'the server answered 500', holder: null });
+    await expect.poll(told, WAIT).toEqual([ids[0], ids[0]]);
+    expect(requests[0]?.body).toBe(requests[1]?.body);
+    expect(requests[0]?.headers['webhook-id']).toBe(requests[1]?.headers['webhook-id']);
+    await expect.poll(async () => (await row())?.problem, { ...WAIT, interval: 2000 }).toBe('the server answered 307');
+    await expect.poll(told, { ...WAIT, timeout: 40_000 }).toEqual([ids[0], ids[0], ids[0], ids[1]]);
+    await expect
+      .poll(() => row(), { ...WAIT, interval: 2000 })
+      .toMatchObject({ tries: 0, problem: null, failing_since: null });
+  });
+
+  it('belong to one worker at a time, and to another one when its time is over', async () => {
+    await runToRest(t.engine, 'quick');
+    await t.between(async (knex) => {
+      const name = 'another';
+      await knex('holdfast.webhooks').insert({ tenant: 'default', name, position: 0 });
+      expect([...(await dueWebhooks(knex, [{ tenant: 'default', name }]))]).toEqual([name]);
+      expect(await takeWebhook(knex, name, 'first')).toEqual({ position: 0, tries: 0 });
+      expect([...(await dueWebhooks(knex, [{ tenant: 'default', name }]))]).toEqual([]);
+      expect(await takeWebhook(knex, name, 'second')).toBeNull();
+      expect(await webhookTold(knex, name, 'first', 1)).toBe(true);
+      await knex('holdfast.webhooks').where({ name }).update({ held_until: knex.fn.now() });
+      expect(await takeWebhook(knex, name, 'second')).toEqual({ position: 1, tries: 0 });
+      expect(await webhookTold(knex, name, 'first', 5)).toBe(false);
+      await releaseWebhook(knex, name, 'first');
+      expect(await webhookTold(knex, name, 'second', 2)).toBe(true);
+    });
+  });
+
+  it('warn in the health of the server when they fail for a minute, and give up what is a day old', async () => {
+    statuses = Array.from({ length: 3 }, () => 503);
+    const old = await runToRest(t.engine, 'quick');
+    await expect.poll(() => requests.length, WAIT).toBe(1);
+    await t.between(async (knex) => {
+      const failing = knex.raw(`now() - interval '2 minutes'`);
+      await knex('holdfast.webhooks').where({ name: 'ends' }).update({ failing_since: failing, due_at: knex.fn.now() });
+      await knex('holdfast.system_events')
+        .where({ run_id: old.id, kind: 'run.ended' })
+        .update({ at: knex.raw(`now() - interval '25 hours'`) });
+    });
+    await expect.poll(() => requests.length, WAIT).toBe(2);
+    const { checks } = await t.engine.health(ADMIN);
+    const detail = expect.stringMatching(
+      /^webhooks that are not told of events: [12] of 3; see webhook_failed in the log$/,
+    );
+    expect(checks['webhooks']).toEqual({ status: 'warn', detail });
+    expect(await row('nowhere')).toMatchObject({ problem: 'the server cannot be reached: ECONNREFUSED' });
+    const next = await runToRest(t.engine, 'quick');
+    statuses = [];
+    await expect.poll(told, { ...WAIT, timeout: 40_000 }).toEqual([old.id, old.id, next.id]);
+  });
+});
