@@ -87,16 +87,17 @@ async function change(
   return true;
 }
 
-/** What cannot be kept, because a disk is full or it takes too long, is told, and holds up nothing: the run may go on, the container goes. */
+/** What cannot be kept, because a disk is full, it takes too long or its row cannot be read, is told, and holds up nothing: the run may go on, the container goes. */
 async function snapshotTrouble(
   ctx: EnvironmentContext,
   one: DueEnvironment,
   at: 'pause' | 'end',
   within: AbortSignal,
 ): Promise<unknown> {
+  if (one.kept === null) return one.trouble;
   const inTime = AbortSignal.any([within, AbortSignal.timeout(LEASE_MS / 3)]);
   try {
-    await snapshotEnvironment(ctx, one, at, inTime);
+    await snapshotEnvironment(ctx, one.kept, at, inTime);
     return null;
   } catch (error) {
     within.throwIfAborted();

@@ -7,7 +7,13 @@ import { settleContainers } from '../../src/engine/containers/settle-containers.
 import { SILENT } from '../../src/engine/engine-config.js';
 import { UNMETERED } from '../../src/metrics/meter.js';
 import { Metrics } from '../../src/metrics/metrics.js';
-import { beginImageRemoval, pulledImages, useImage } from '../../src/storage/containers/pulled-images.js';
+import {
+  beginImageRemoval,
+  forgetImage,
+  pulledImages,
+  savePulled,
+  useImage,
+} from '../../src/storage/containers/pulled-images.js';
 import type { Database } from '../../src/storage/database/database.js';
 import { openDatabase } from '../../src/storage/database/open-database.js';
 import { type CollectedImage, collectImages } from '../../steps/containers/collect-images.js';
@@ -209,8 +215,13 @@ describeWithRegistry('the collection of images', () => {
       const works = worked(image, next);
       await expect.poll(() => world.knex('holdfast.environments').where({ run_id: next }).first('state')).toBeDefined();
       await docker.getImage(id).remove();
-      await world.knex('holdfast.pulled_images').where({ id }).delete();
+      await forgetImage(world.knex, engineId, id);
       expect(await works).toBe('works\n');
+      // A worker that forgets it late leaves what was pulled meanwhile.
+      expect(await beginImageRemoval(world.knex, engineId, id, { ...terms, unusedMs: -1 })).toBe(true);
+      await savePulled(world.knex, engineId, { id, names: [image], isNew: true });
+      await forgetImage(world.knex, engineId, id);
+      expect((await pulledImages(world.knex, engineId)).map((one) => one.id)).toEqual([id]);
       // The other worker died: what it began is done when its lease is over, unless a run uses the image first.
       await world.knex('holdfast.pulled_images').update({ state: 'removing', lease_until: new Date(0) });
       expect(await useImage(world.knex, engineId, id)).toBe(true);

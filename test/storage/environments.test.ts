@@ -85,6 +85,18 @@ describeEachDatabase('rows of environments', (kind) => {
     expect(instance).toMatch(/^[0-9a-f]{10}$/);
   });
 
+  it('whose row cannot be read is due by its name, and holds up no other', async () => {
+    const [broken, other] = [await kept('completed'), await kept('completed')];
+    const rows = () => db.knex('holdfast.environments');
+    await rows().where({ run_id: broken.identity.runId }).update({ spec: '{"image":1}', engine: other.identity.runId });
+    const found = await dueEnvironments(db.knex, instance, other.identity.runId, 10);
+    const { runId, purpose, attempt } = broken.identity;
+    expect(found.find(({ kept: readable }) => readable === null)).toMatchObject({
+      ...{ identity: { instance, runId, purpose, attempt }, due: 'remove', trouble: { code: 'row_changed' } },
+    });
+    expect(found.find(({ kept: readable }) => readable !== null)?.kept?.identity).toEqual(other.identity);
+  });
+
   it('is stopped by one, while its run is paused, and not used meanwhile', async () => {
     const { identity, stateOf, due } = await kept('running');
     expect(await useEnvironment(db.knex, identity)).toBe(true);

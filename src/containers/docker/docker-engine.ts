@@ -71,9 +71,15 @@ export class DockerEngine implements EnvironmentEngine {
   }
 
   async look(): Promise<void> {
-    this.#look ??= versionOf(this.#looking, AbortSignal.timeout(LOOK_WITHIN_MS)).finally(() => {
-      this.#look = null;
-    });
+    this.#look ??= versionOf(this.#looking, AbortSignal.timeout(LOOK_WITHIN_MS))
+      .catch((error: unknown) => {
+        // Another one may answer there when one answers again.
+        this.#id = null;
+        throw error;
+      })
+      .finally(() => {
+        this.#look = null;
+      });
     await this.#look;
   }
 

@@ -198,7 +198,7 @@ export interface EnvironmentEngine {
   /** Makes it with the files of its source, which is stopped for it, and does not start it. */
   keep(identity: EnvironmentIdentity, signal: AbortSignal): Promise<void>;
   /** Stops it, and keeps its files. What works in it ends. One that is not there is stopped. */
-  stop(identity: EnvironmentIdentity, signal: AbortSignal): Promise<void>;
+  stop(name: EnvironmentName, signal: AbortSignal): Promise<void>;
   /** Removes it with its files. */
   remove(name: EnvironmentName, signal: AbortSignal): Promise<void>;
   /** Pulls an image that the engine lacks, as the policy allows. Throws `image_refused`, `image_unknown`, `secret_unreadable`. */

@@ -80,6 +80,8 @@ export class EngineWatch {
     if (why === null) this.#awaySince = null;
     else this.#awaySince ??= performance.now();
     if (wasAway !== (why !== null)) this.#tell(why);
+    // Another engine may answer at its address afterwards.
+    if (why !== null) this.#engine = undefined;
     await this.mark();
     if (wasAway && why === null) queue.wake();
     if (this.#engine !== undefined || why !== null) return;

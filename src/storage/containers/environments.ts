@@ -211,9 +211,11 @@ export async function abandonChange(
     .update({ lease_until: ends(db, afterMs), updated_at: db.fn.now() } as never);
 }
 
-export interface DueEnvironment extends KeptEnvironment {
-  readonly due: 'stop' | 'remove';
-}
+/** `kept`: what its row says; or, in `trouble`, why that cannot be read. By its name it is stopped and removed all the same. */
+export type DueEnvironment = { readonly identity: EnvironmentName; readonly due: 'stop' | 'remove' } & (
+  | { readonly kept: KeptEnvironment; readonly trouble: null }
+  | { readonly kept: null; readonly trouble: unknown }
+);
 
 /** Environments of an engine whose run is paused or over while something of them is still there. */
 export async function dueEnvironments(
@@ -236,7 +238,18 @@ export async function dueEnvironments(
     .orderBy('e.updated_at')
     .limit(limit)
     .select(...COLUMNS.map((column) => `e.${column}`), 'r.status');
-  return found.map((row) => ({ ...kept(row, instance), due: row.status === 'paused' ? 'stop' : 'remove' }));
+  return found.map((row) => {
+    const { run_id: runId, purpose, attempt } = row;
+    const of = {
+      identity: { instance, runId, purpose, attempt },
+      due: row.status === 'paused' ? 'stop' : 'remove',
+    } as const;
+    try {
+      return { ...of, kept: kept(row, instance), trouble: null };
+    } catch (trouble) {
+      return { ...of, kept: null, trouble };
+    }
+  });
 }
 
 /** Whether an environment `e` is what another one is to begin with, and has not. */

@@ -33,7 +33,9 @@ export async function savePulled(
     if (known === undefined && !isNew) return;
     const all = [...new Set([...(known === undefined ? [] : namesIn(engine, id, known.names)), ...names])].sort();
     const values = { engine, id, names: canonical(all) };
-    if (known !== undefined) await row(trx, engine, id).update({ names: values.names });
+    // It is there again: who has just removed it does not forget it any more.
+    if (known !== undefined)
+      await row(trx, engine, id).update({ names: values.names, ...(kept(db) as object) } as never);
     else
       await rows(trx)
         .insert(values as never)
@@ -107,17 +109,17 @@ export async function forgetImage(db: Knex, engine: string, id: string): Promise
 
 /** Names of the images that containers of an engine are made of or are to be made of, and those that tasks which are not over name. */
 export async function neededImages(db: Knex, engine: string): Promise<ReadonlySet<string>> {
-  const specs: readonly string[] = await db('holdfast.environments')
+  const specs: readonly { run_id: string; spec: string }[] = await db('holdfast.environments')
     .where({ engine })
     .whereNot({ state: 'gone' })
-    .distinct()
-    .pluck('spec');
+    .distinctOn('spec')
+    .select('run_id', 'spec');
   const given: readonly string[] = await db('holdfast.tasks')
     .where({ status: 'open' })
     .whereNotNull('image')
     .distinct()
     .pluck('image');
-  const definitions: readonly string[] = await db('holdfast.task_definitions as d')
+  const definitions: readonly { hash: string; definition: string }[] = await db('holdfast.task_definitions as d')
     .whereExists((open) =>
       open
         .from('holdfast.tasks as t')
@@ -125,10 +127,18 @@ export async function neededImages(db: Knex, engine: string): Promise<ReadonlySe
         .where({ 't.status': 'open' })
         .whereNull('t.image'),
     )
-    .pluck('d.definition');
-  const inDefinitions = definitions.map((text) => imageIn(Reflect.get(Object(JSON.parse(text)), 'environment')));
-  return new Set([...specs.map((text) => imageIn(JSON.parse(text))), ...inDefinitions, ...given].flat());
+    .select('d.hash', 'd.definition');
+  // A row that cannot be read names an image that no one knows: nothing is removed before it is put right.
+  const ofTasks = definitions.map(({ hash: row, definition }) =>
+    imageIn(readJson(named, definition, { table: 'task_definitions', row, column: 'definition' }).environment),
+  );
+  const ofRuns = specs.map(({ run_id: id, spec }) =>
+    imageIn(readJson(z.unknown(), spec, { table: 'environments', row: `of run ${id}`, column: 'spec' })),
+  );
+  return new Set([...ofRuns, ...ofTasks, ...given].flat());
 }
+
+const named = z.looseObject({ environment: z.unknown() });
 
 function imageIn(spec: unknown): readonly string[] {
   const image: unknown = Reflect.get(Object(spec), 'image');

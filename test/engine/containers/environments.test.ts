@@ -176,6 +176,18 @@ describeDocker('agents with an environment', () => {
     );
   });
 
+  it('goes although its row was changed, and so do the others', async () => {
+    const [broken, other] = [await rest('asker'), await rest('asker')];
+    await t.between((knex) => knex('holdfast.environments').where({ run_id: broken.id }).update({ spec: 'no JSON' }));
+    for (const { id } of [broken, other]) await t.engine.cancelRun(id, null, ADMIN);
+    for (const { id } of [broken, other]) {
+      await until(
+        async () => [...(await containersOf(id)), ...(await volumesOf(id))],
+        (left) => left.length === 0,
+      );
+    }
+  });
+
   it('is not entered without a grant', async () => {
     const denied = await rest('denied');
     expect(denied).toMatchObject({ status: 'failed', error: { code: 'capability_denied' } });

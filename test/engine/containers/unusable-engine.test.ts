@@ -19,6 +19,14 @@ async function answering(answer: (url: string, reply: ServerResponse) => void): 
   return `tcp://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
+/** An engine that says who it is, and no more. */
+const engineNamed = (id: string) => (url: string, reply: ServerResponse) => {
+  if (url.includes('/version')) return json(reply, 200, { Version: '1', Components: [] });
+  if (url.includes('/info')) return json(reply, 200, { ID: id, NCPU: 1, MemTotal: 1e9, Architecture: 'x86_64' });
+  if (!url.includes('/volumes/holdfast-engine')) return json(reply, 500, { message: 'refused' });
+  json(reply, 200, { Name: 'holdfast-engine', Labels: { 'holdfast.engine': id } });
+};
+
 const json = (reply: ServerResponse, status: number, said: object): void => {
   reply.writeHead(status, { 'content-type': 'application/json' });
   reply.end(JSON.stringify(said));
@@ -72,5 +80,17 @@ describe('a worker whose engine cannot be used', () => {
     expect(await failed()).toMatchObject(ended('engine_unreachable', 'HTTPS server'));
     await t.restart({ dockerHost: hosts.full });
     expect(await failed()).toMatchObject(ended('environment_failed', 'no space left on device'));
+  });
+
+  it('asks a new engine at the same address who it is', { timeout: 60_000 }, async () => {
+    let answer = engineNamed('first');
+    const host = await answering((url, reply) => answer(url, reply));
+    await t.restart({ dockerHost: host });
+    const known = async () => (await t.engine.listWorkers({ limit: 10 })).items.find(({ id }) => id === 'test');
+    await expect.poll(known, { timeout: 10_000 }).toMatchObject({ containers: true, engine: 'first' });
+    answer = (_url, reply) => reply.destroy();
+    await expect.poll(known, { timeout: 20_000 }).toMatchObject({ containers: false });
+    answer = engineNamed('second');
+    await expect.poll(known, { timeout: 20_000 }).toMatchObject({ containers: true, engine: 'second' });
   });
 });
