@@ -79,11 +79,11 @@ async function tellFrom(context: EngineContext, telling: Telling, { position, tr
     const { events, more, head } = await readSystemEvents(knex, asked);
     if (head.trimmed > after) tellTrimmed(context, name, { after, upTo: head.trimmed });
     if (!(await tellPage(context, telling, { events, after, failed }))) return;
-    if (!more) {
-      if (head.position > after) await webhookTold(knex, name, holder, head.position);
-      return;
-    }
     [after, failed] = [events.at(-1)?.seq ?? after, 0];
+    if (more) continue;
+    // Events of other kinds need not be looked at again. The head was read before the events, which may go beyond it.
+    if (head.position > after) await webhookTold(knex, name, holder, head.position);
+    return;
   }
 }
 
@@ -196,6 +196,9 @@ function failureOf(error: unknown): string {
   const causes = causesOf(error);
   if (causes.some((cause) => cause instanceof Error && cause.name === 'TimeoutError'))
     return `no answer within ${TIMEOUT_MS / 1000} s`;
+  // `fetch` sends nothing to ports of other protocols, such as 25.
+  if (causes.some((cause) => cause instanceof Error && cause.message === 'bad port'))
+    return 'the port of the url is one that no request may go to';
   const coded = causes.find((cause) => cause instanceof Error && 'code' in cause);
   return coded === undefined ? 'the server cannot be reached' : `the server cannot be reached: ${codeOrText(coded)}`;
 }

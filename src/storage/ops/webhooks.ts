@@ -46,7 +46,7 @@ export async function takeWebhook(db: Knex, name: string, holder: string): Promi
 export async function webhookTold(db: Knex, name: string, holder: string, position: number): Promise<boolean> {
   const { rowCount }: { rowCount: number } = await db.raw(
     `update holdfast.webhooks
-        set position = ?, tries = 0, failing_since = null, problem = null, held_until = now() + ${HELD}
+        set position = greatest(position, ?), tries = 0, failing_since = null, problem = null, held_until = now() + ${HELD}
       where name = ? and holder = ?`,
     [position, name, holder],
   );
@@ -62,7 +62,7 @@ export async function webhookFailed(
 ): Promise<void> {
   await db.raw(
     `update holdfast.webhooks
-        set position = ?, tries = tries + 1, due_at = now() + ? * interval '1 second', problem = ?,
+        set position = greatest(position, ?), tries = tries + 1, due_at = now() + ? * interval '1 second', problem = ?,
             failing_since = coalesce(failing_since, now()), holder = null, held_until = null
       where name = ? and holder = ?`,
     [position, waitS, problem, name, holder],
