@@ -138,24 +138,24 @@ async function giveBack(
   const waitS = retryWaitS(tries);
   await webhookFailed(knex, name, holder, { position, waitS, problem });
   log.warn(
-    { component: 'webhooks', event: 'webhook_failed', webhook: name, seq: event.seq, problem, tries, waitS },
+    { component: 'webhooks', event: 'webhook_failed', name, seq: event.seq, problem, tries, waitS },
     'a webhook could not be told of an event; it is tried again',
   );
   if (lost.length === 0) return;
   metrics.webhookSent(name, 'given_up', lost.length);
   log.error(
-    { component: 'webhooks', event: 'webhook_events_given_up', webhook: name, events: lost.length, upTo: position },
+    { component: 'webhooks', event: 'webhook_events_given_up', name, events: lost.length, upTo: position },
     'events that a webhook could not be told of for a day are not tried any more',
   );
 }
 
 function tellTrimmed(
   { log }: EngineContext,
-  webhook: string,
+  name: string,
   { after, upTo }: { readonly after: number; readonly upTo: number },
 ): void {
   log.error(
-    { component: 'webhooks', event: 'webhook_events_trimmed', webhook, after, upTo },
+    { component: 'webhooks', event: 'webhook_events_trimmed', name, after, upTo },
     'retention removed events that a webhook was not told of',
   );
 }
