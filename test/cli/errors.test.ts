@@ -219,8 +219,12 @@ describe('doctor', () => {
   });
 
   it('says of a container engine that it does not answer, and asks none where none is wanted', async () => {
-    expect(await checkEngine({ dockerHost: null, dockerCertPath: null }, [])).toEqual([]);
-    const away = await checkEngine({ dockerHost: `unix://${join(dir, 'no-engine.sock')}`, dockerCertPath: null }, []);
+    const none = { images: [], policy: undefined };
+    const of = { dockerHost: null, dockerCertPath: null, role: 'all' } as const;
+    expect(await checkEngine(of, none)).toEqual([]);
+    const dockerHost = `unix://${join(dir, 'no-engine.sock')}`;
+    expect(await checkEngine({ ...of, dockerHost, role: 'api' }, { ...none, images: ['one:1'] })).toEqual([]);
+    const away = await checkEngine({ ...of, dockerHost }, none);
     expect(away).toMatchObject([
       { check: 'containers', status: 'fail', detail: expect.stringContaining('engine_unreachable') },
     ]);

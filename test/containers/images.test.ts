@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { checkEngine } from '../../src/cli/doctor/check-engine.js';
 import { DockerEngine } from '../../src/containers/docker/docker-engine.js';
 import { EngineConnection } from '../../src/containers/docker/engine-connection.js';
 import { pullImage, WITHOUT_LOGIN } from '../../src/containers/docker/pull-image.js';
@@ -138,6 +139,16 @@ describeDocker('images', () => {
       const options = { begun: false, starting: async () => {}, secrets: noSecrets, signal: never };
       await expect(engine.open(newIdentity({ image }), options)).rejects.toMatchObject({ code: 'image_refused' });
     }
+  });
+
+  it('is what doctor looks for: a missing one fails where none is pulled, and one of another registry always', async () => {
+    const found = (policy: ImagePolicyConfig) =>
+      checkEngine({ dockerHost: DOCKER_HOST, dockerCertPath: null, role: 'all' }, { images: [IMAGE], policy });
+    const lacks = { status: 'fail', detail: expect.stringContaining(IMAGE), wayOut: expect.stringContaining('pull') };
+    expect(await found({})).toMatchObject([lacks]);
+    expect(await found({ pull: 'missing' })).toMatchObject([{ status: 'ok', detail: expect.stringContaining(IMAGE) }]);
+    const elsewhere = { status: 'fail', detail: expect.stringContaining('image_refused') };
+    expect(await found({ pull: 'missing', registries: ['ghcr.io'] })).toMatchObject([{ status: 'ok' }, elsewhere]);
   });
 
   it('refuses an image of another registry before anything is made', async () => {

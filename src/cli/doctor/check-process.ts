@@ -11,6 +11,7 @@ import type { Secret } from '../../models/secrets/secret.js';
 import type { CliServices } from '../cli-services.js';
 import { serverUrl } from '../connect.js';
 import { findConfig, loadConfig } from '../load-config.js';
+import type { WantedImages } from './check-engine.js';
 import { type Finding, fail, failed, ok, warn } from './finding.js';
 
 const CHECK = 'signing key';
@@ -70,8 +71,10 @@ interface CheckedConfig {
   /** What its agents have; null: there is none, or it cannot be read. */
   readonly tools: readonly ToolVersion[] | null;
   /** What its environments are made of. */
-  readonly images: readonly string[];
+  readonly wanted: WantedImages;
 }
+
+const NO_IMAGES: WantedImages = { images: [], policy: undefined };
 
 /** The configuration file, and the signing key that it may name. */
 export async function checkConfig(settings: Settings, services: CliServices): Promise<CheckedConfig> {
@@ -84,7 +87,7 @@ export async function checkConfig(settings: Settings, services: CliServices): Pr
         await checkSigningKey(settings, null),
       ],
       tools: null,
-      images: [],
+      wanted: NO_IMAGES,
     };
   try {
     const config = await loadConfig(path, await services.ownModules());
@@ -95,9 +98,10 @@ export async function checkConfig(settings: Settings, services: CliServices): Pr
     const findings = [found, await checkSigningKey(settings, config.evidence?.signingKey ?? null)];
     const all = [...agents.values()];
     const images = new Set(all.flatMap(({ environment }) => environment?.spec.image ?? []));
-    return { findings, tools: all.flatMap(toolVersionsOf), images: [...images] };
+    const wanted = { images: [...images], policy: config.imagePolicy };
+    return { findings, tools: all.flatMap(toolVersionsOf), wanted };
   } catch (error) {
-    return { findings: [failed('config', error)], tools: null, images: [] };
+    return { findings: [failed('config', error)], tools: null, wanted: NO_IMAGES };
   }
 }
 

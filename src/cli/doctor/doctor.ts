@@ -50,8 +50,8 @@ async function examine(services: CliServices, cloud: boolean): Promise<readonly 
     return [...first, ...(await checkConfig(settings, services)).findings, ...checkCloud(settings, process.cwd())];
   }
   const files = [checkDataDir(settings), checkTokenFiles(settings)];
-  const { findings, tools, images } = await checkConfig(settings, services);
-  const beside = [...(await checkDatabase(settings, tools)), ...(await checkEngine(settings, images))];
+  const { findings, tools, wanted } = await checkConfig(settings, services);
+  const beside = [...(await checkDatabase(settings, tools)), ...(await checkEngine(settings, wanted))];
   return [...first, ...files, ...findings, ...beside, await checkPort(settings)];
 }
 
