@@ -1,10 +1,11 @@
+import { randomBytes } from 'node:crypto';
 import Docker from 'dockerode';
 import { expect, it } from 'vitest';
 import { labelsOf } from '../../src/containers/docker/container-options.js';
 import { EngineConnection } from '../../src/containers/docker/engine-connection.js';
 import { copyFiles } from '../../src/containers/files/copy-files.js';
 import { type EnvironmentIdentity, environmentName } from '../../src/core/containers/environment.js';
-import { BUSYBOX, DOCKER_HOST, describeDocker, describeDockerSlowly } from '../harness/docker.js';
+import { BUSYBOX, DOCKER_HOST, describeDocker, describeDockerSlowly, TOOLS } from '../harness/docker.js';
 import { namesLeftOn } from '../harness/on-docker.js';
 import { countingProxy } from './counting-proxy.js';
 import { endedOf, never, newEngine, newIdentity, noSecrets, openedFor, shell } from './environments.js';
@@ -52,6 +53,40 @@ describeDocker('copies of environments', () => {
     expect((await docker.getContainer(environmentName(source)).inspect()).State.Running).toBe(false);
     await say(copy, 'echo changed >file; rm -r deep; echo new >more');
     expect(await say(source, LIST)).toBe(before);
+  });
+
+  it('are judged on an image whose /tmp is not for everyone, and blame no agent for a program that it lacks', async () => {
+    const imageAfter = async (text: string): Promise<string> => {
+      const [repo, tag] = ['holdfast-test/changed', randomBytes(4).toString('hex')];
+      const made = await docker.createContainer({ Image: TOOLS, User: '0:0', Entrypoint: [], Cmd: ['sh', '-c', text] });
+      try {
+        await made.start();
+        await made.wait();
+        await made.commit({ repo, tag });
+      } finally {
+        await made.remove({ force: true });
+      }
+      return `${repo}:${tag}`;
+    };
+    const changed = [await imageAfter('chmod 755 /tmp'), await imageAfter('rm "$(command -v chgrp)"')] as const;
+    try {
+      const [closed, lacking] = changed.map((image) => newIdentity({ image })) as [
+        EnvironmentIdentity,
+        EnvironmentIdentity,
+      ];
+      expect(await say(closed, 'echo one >/tmp/file && cat /tmp/file', false)).toBe('one\n');
+      const judging = await open(copyOf(closed));
+      const place = { remove: [], make: ['/tmp/tests'], files: [] };
+      expect(await judging.judge(shell('echo judged'), place, never)).toMatchObject({ stdout: { text: 'judged\n' } });
+      expect(await say(lacking, 'echo works', false)).toBe('works\n');
+      await expect(open(copyOf(lacking))).rejects.toMatchObject({
+        ...{ code: 'environment_failed', message: expect.stringContaining('the image has no program chgrp') },
+      });
+      for (const identity of [closed, lacking])
+        for (const one of [copyOf(identity), identity]) await engine.remove(one, never);
+    } finally {
+      for (const image of changed) await docker.getImage(image).remove({ force: true });
+    }
   });
 
   it('have nothing of what was recorded of commands', async () => {

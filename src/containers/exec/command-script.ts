@@ -204,8 +204,8 @@ if [ "$late" = 2 ]; then echo "$code 1 $full $rest" 1<>rc; else [ -n "$code" ] |
 `;
 
 /**
- * Prints files, each after a line "== <path>"; what cannot be read has none. Then whether the two directories can be used, and the records
- * of others not be listed. Arguments:
+ * Prints files, each after a line "== <path>"; what cannot be read has none. Then whether the two directories and /tmp can be used, and the
+ * records of others not be listed. Arguments:
  * workdir, records, paths.
  */
 export const SHOW = `
@@ -218,6 +218,7 @@ for path in "$@"; do
 done
 [ -O "$workdir" ] && echo "== $workdir"
 [ -w "$records" ] && ! [ -r "$records" ] && echo "== $records"
+case $(stat -c %a /tmp 2>/dev/null) in *7) echo "== /tmp" ;; esac
 exit 0
 `;
 

@@ -21,6 +21,9 @@ const MAX_WORD_BYTES = 1000;
 
 /** No engine gives this to a process that it has killed, lost or never started. */
 const DONE = 42;
+/** Ends a copy whose image cannot judge what was copied: the fault of no agent. */
+const LACKS = 43;
+const JUDGING = 'chgrp chmod find tail timeout';
 
 /**
  * Copies each of what is mounted below /from to the same name below /to, which it makes empty first. Its own root remembers that it has done so: started once more,
@@ -30,6 +33,9 @@ const DONE = 42;
 const COPY = `
 ${UNLINK}
 [ -e /holdfast.done ] && exit ${DONE}
+for program in \${1:+${JUDGING}}; do
+  command -v "$program" >/dev/null || { echo "the image has no program $program" >&2; exit ${LACKS}; }
+done
 mkdir /holdfast.begun || exit 1
 for to in /to/*; do
   for entry in "$to"/* "$to"/.[!.]* "$to"/..?*; do

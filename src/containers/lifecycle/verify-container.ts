@@ -14,6 +14,7 @@ import { endOfMain } from './open-container.js';
 import { newOwnerName } from './own-volumes.js';
 import { removeContainer } from './remove-container.js';
 
+const TMP = '/tmp';
 const KILLED = 137;
 const ASKED_FOR_END = 10;
 const ASKED_EACH_MS = 100;
@@ -36,12 +37,16 @@ export async function verifyContainer(place: Place): Promise<void> {
   const { spec } = identity;
   let seen = await look(place);
   if (!isFit(identity, seen)) {
-    await giveVolumes(place, seen.has(spec.workdir) ? 'kept' : 'given');
+    if (!seen.has(TMP)) await openTmp(place);
+    if (!seen.has(RECORDS_DIR) || !seen.has(spec.workdir))
+      await giveVolumes(place, seen.has(spec.workdir) ? 'kept' : 'given');
     seen = await look(place);
   }
-  const unusable = !seen.has(RECORDS_DIR) ? RECORDS_DIR : !seen.has(spec.workdir) ? spec.workdir : null;
-  if (unusable !== null) {
-    const what = `${unusable} of ${environmentName(identity)} does not have the owner that it needs.`;
+  if (!seen.has(TMP) && identity.purpose === 'verification')
+    throw unusable(identity, `${TMP} of its image cannot be written to by everyone`);
+  const unowned = !seen.has(RECORDS_DIR) ? RECORDS_DIR : !seen.has(spec.workdir) ? spec.workdir : null;
+  if (unowned !== null) {
+    const what = `${unowned} of ${environmentName(identity)} does not have the owner that it needs.`;
     throw new HoldfastError('environment_failed', what);
   }
 }
@@ -52,7 +57,23 @@ export function isFit(identity: EnvironmentIdentity, seen: SeenFiles): boolean {
   const unmet = unmetIn(spec, seen);
   if (unmet.length > 0 && !spec.bestEffort)
     throw new HoldfastError('environment_unenforceable', `In ${environmentName(identity)} ${unmet.join('; ')}.`);
-  return seen.has(RECORDS_DIR) && seen.has(spec.workdir);
+  return seen.has(RECORDS_DIR) && seen.has(spec.workdir) && seen.has(TMP);
+}
+
+/**
+ * Lets everyone write to what is in memory at /tmp: engines give it the mode of that directory of the image. Root owns it, and needs no
+ * capability for that. Where it fails, looking again shows it.
+ */
+async function openTmp({ engine, container, signal }: Place): Promise<void> {
+  const asked = {
+    container,
+    user: '0:0',
+    cwd: '/',
+    argv: ['chmod', '1777', TMP],
+    maxBytes: 1000,
+    timeoutMs: WITHIN_MS,
+  };
+  await runAttached(engine, asked, signal);
 }
 
 async function look(place: Place): Promise<SeenFiles> {
