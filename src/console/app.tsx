@@ -2,14 +2,16 @@ import type { ComponentType, JSX } from 'preact';
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import type { InterruptionCounts } from '../core/interruptions/context.js';
 import { followLinks, go, path } from './address.js';
-import { cache, signedOut, silentSince, useAnswer } from './api/query.js';
+import { cache, refusal, signedOut, silentSince, useAnswer } from './api/query.js';
 import { useKeys } from './keys.js';
 import { CodeLogin, CodeQuestion, LoginPage, SignInForm } from './login/page.js';
-import { broughtCode, session, signOut } from './session.js';
+import { broughtCode, session } from './session.js';
 import { Jump } from './shared/jump.js';
 import { KeyHelp } from './shared/key-help.js';
+import { NotLoaded, useLoaded } from './shared/loaded.js';
 import { useModal } from './shared/modal.js';
 import { now } from './shared/time.js';
+import { Who } from './shared/who.js';
 import { Text } from './text/text.js';
 import { countText } from './text/words.js';
 
@@ -43,6 +45,8 @@ const PLACES: readonly Place[] = [
   { pattern: /^\/sessions\/([^/]+)$/, title: 'Session', load: () => import('./sessions/page.js') },
   { pattern: /^\/settings$/, title: 'Settings', load: () => import('./settings/page.js') },
 ];
+
+const NOWHERE: Place = { pattern: /./, title: 'Nothing', load: () => Promise.resolve({ Page: Nowhere }) };
 
 const LINKS = [
   ['/inbox', 'Inbox', 'i'],
@@ -102,65 +106,65 @@ const openJump = (): void => {
   if (dialog instanceof HTMLDialogElement) dialog.showModal();
 };
 
-function Who(): JSX.Element | null {
-  const who = session.value;
-  if (who == null) return null;
-  return (
-    <details class="who">
-      <summary>
-        <Text text={who.actor} />
-        <span class="faint role"> · {who.role}</span>
-      </summary>
-      <div class="menu">
-        <p>
-          Tenant <Text text={who.tenant} />
-        </p>
-        <p>
-          <a href="/settings">Settings</a>
-        </p>
-        <button type="button" onClick={() => void signOut()}>
-          Sign out
-        </button>
-      </div>
-    </details>
-  );
-}
-
 function Silence(): JSX.Element | null {
   const since = silentSince.value;
   if (since === null) return null;
   const seconds = Math.max(0, Math.round((now.value - since) / 1000));
   return (
+    <div class="silence">
+      <span role="status">
+        No answer from the server. Trying again. What is shown may be old, and nothing can be decided.
+      </span>{' '}
+      <span aria-hidden="true">({seconds} s)</span>
+    </div>
+  );
+}
+
+/** Says that the server refuses to say again what is shown. */
+function Refusal(): JSX.Element | null {
+  const error = refusal.value;
+  if (error === null || signedOut.value || silentSince.value !== null) return null;
+  return (
     <div class="silence" role="status">
-      No answer from the server for {seconds} s. Trying again. What is shown may be old, and nothing can be decided.
+      What is shown may be old: <Text text={error.message} kind="prose" /> <code>{error.problem.code}</code>
     </div>
   );
 }
 
 /** The page of an address, loaded when it is first opened. */
 function Routed(): JSX.Element {
-  const place = PLACES.find(({ pattern }) => pattern.test(path.value));
-  const [loaded, setLoaded] = useState<{ readonly of: Place; readonly page: PageModule['Page'] } | null>(null);
+  const place = PLACES.find(({ pattern }) => pattern.test(path.value)) ?? NOWHERE;
+  const { code, failed } = useLoaded(place.load);
   useEffect(() => {
-    if (place === undefined) return;
     document.title = `${place.title} · Holdfast`;
-    void place.load().then(({ Page }) => setLoaded({ of: place, page: Page }));
   }, [place]);
-  if (place === undefined) return <Nowhere />;
-  if (loaded === null || loaded.of !== place) return <div class="loading" />;
-  const Page = loaded.page;
+  if (failed) return <NotLoaded />;
+  if (code === undefined) return <div class="loading" />;
   const [, id = '', other] = place.pattern.exec(path.value) ?? [];
-  return <Page id={decodeURIComponent(id)} {...(other === undefined ? {} : { other: decodeURIComponent(other) })} />;
+  // The inbox keeps its list from item to item. Elsewhere nothing of one thing is shown beside another.
+  const key = place.title === 'Inbox' ? place.title : path.value;
+  return <code.Page key={key} id={decoded(id)} {...(other === undefined ? {} : { other: decoded(other) })} />;
 }
 
-const Nowhere = (): JSX.Element => (
-  <section class="empty">
-    <h1>Nothing is here</h1>
-    <p>
-      <a href="/inbox">Open the inbox</a>
-    </p>
-  </section>
-);
+/** A part of the address; as it is where it is no encoding of a text. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function Nowhere(): JSX.Element {
+  return (
+    <section class="empty">
+      <h1>Nothing is here</h1>
+      <p>
+        <a href="/inbox">Open the inbox</a>
+      </p>
+    </section>
+  );
+}
 
 function SignedIn(): JSX.Element {
   useKeys([
@@ -185,9 +189,13 @@ function SignedIn(): JSX.Element {
   useEffect(() => {
     let stop = (): void => {};
     let isGone = false;
-    void import('./api/news.js').then(({ followNews }) => {
-      if (!isGone) stop = followNews();
-    });
+    // A page that cannot load it has its polls.
+    import('./api/news.js').then(
+      ({ followNews }) => {
+        if (!isGone) stop = followNews();
+      },
+      () => undefined,
+    );
     return () => {
       isGone = true;
       stop();
@@ -202,6 +210,7 @@ function SignedIn(): JSX.Element {
     <>
       <Head waiting={waiting} />
       <Silence />
+      <Refusal />
       <main id="main">{isAtRoot ? null : <Routed />}</main>
       <Jump />
       {help && <KeyHelp close={() => showHelp(false)} />}

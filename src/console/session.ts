@@ -14,13 +14,26 @@ const RENEW_MS = 600_000;
 /** Asks who signed in. */
 export async function readSession(): Promise<void> {
   try {
-    session.value = await ask<SignInView>('sign-ins/current');
+    const before = session.value;
+    const now = await ask<SignInView>('sign-ins/current');
+    if (before != null && whoIs(before) !== whoIs(now)) location.reload();
+    session.value = now;
     signedOut.value = false;
   } catch (error) {
-    if (error instanceof ProblemError) session.value = null;
-    else if (error instanceof NoAnswerError) setTimeout(() => void readSession(), 2000);
+    if (error instanceof ProblemError && error.problem.code === 'unauthenticated') end();
+    else if (error instanceof ProblemError || error instanceof NoAnswerError)
+      setTimeout(() => void readSession(), 2000);
     else throw error;
   }
+}
+
+/** Two sign-ins that may see the same and do the same. */
+const whoIs = ({ tenant, actor, role }: SignInView): string => JSON.stringify([tenant, actor, role]);
+
+/** Where someone was signed in, the page stays and asks again. */
+function end(): void {
+  if (session.value == null) session.value = null;
+  else signedOut.value = true;
 }
 
 /** A code that the address brought, which no one has used yet; null: it brought none. */
@@ -40,18 +53,26 @@ export function dropCode(): void {
 
 /** Signs in by a token, or by the code that the address brought. Throws `ProblemError`. */
 export async function signIn(proof: { readonly token: string } | { readonly code: string }): Promise<void> {
-  const before = session.value?.actor;
-  session.value = await ask<SignInView>('sign-ins', { method: 'POST', body: proof });
+  const before = session.value;
+  const now = await ask<SignInView>('sign-ins', { method: 'POST', body: proof });
+  const isSame = before != null && whoIs(before) === whoIs(now);
+  // Before anyone else is shown: what was read belongs to the one before.
+  if (!isSame) cache.clear();
+  session.value = now;
   broughtCode.value = null;
   signedOut.value = false;
-  if (before !== session.value.actor) {
-    cache.clear();
-    others.postMessage('changed');
-  } else await cache.invalidateQueries();
+  if (isSame) await cache.invalidateQueries();
+  else others.postMessage('changed');
 }
 
+/** Ends the sign-in, also one that has ended already. Throws `ProblemError` and `NoAnswerError`. */
 export async function signOut(): Promise<void> {
-  await ask('sign-ins/current', { method: 'DELETE' });
+  try {
+    await ask('sign-ins/current', { method: 'DELETE' });
+  } catch (error) {
+    if (!(error instanceof ProblemError && error.problem.code === 'unauthenticated')) throw error;
+  }
+  signedOut.value = false;
   cache.clear();
   session.value = null;
   others.postMessage('changed');

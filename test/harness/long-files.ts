@@ -28,6 +28,7 @@ export const LONG_FILES: readonly string[] = [
   'test/console/learning.test.ts',
   'test/console/long-run.test.ts',
   'test/console/shots.test.ts',
+  'test/console/stale.test.ts',
   'test/console/tasks.test.ts',
   'test/containers/commands.test.ts',
   'test/containers/copies.test.ts',

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { AgentView } from '../../core/agents/agent-view.js';
 import type { Page as PageOf } from '../../core/page.js';
 import type { RunView } from '../../core/runs/run.js';
@@ -8,6 +8,7 @@ import { ask } from '../api/ask.js';
 import { readAgain, useAnswer } from '../api/query.js';
 import { may } from '../session.js';
 import { FormDialog } from '../shared/modal.js';
+import { useRequestKey } from '../shared/request-key.js';
 import { Unanswered } from '../shared/unanswered.js';
 import { Text } from '../text/text.js';
 import { Detail } from './detail.js';
@@ -106,9 +107,10 @@ function Agent({ agent, start }: { readonly agent: AgentView; readonly start: ()
 }
 
 function StartRun({ agent, close }: { readonly agent: string; readonly close: () => void }): JSX.Element {
-  const key = useRef(crypto.randomUUID());
+  const keyOf = useRequestKey();
   const submit = async (form: FormData): Promise<void> => {
-    const run = await ask<RunView>('runs', { method: 'POST', body: bodyOf(agent, form), key: key.current });
+    const body = bodyOf(agent, form);
+    const run = await ask<RunView>('runs', { method: 'POST', body, key: keyOf(body) });
     readAgain('runs');
     go(`/runs/${run.id}`);
   };
@@ -126,7 +128,7 @@ function StartRun({ agent, close }: { readonly agent: string; readonly close: ()
       <label for="run-usd">Budget in dollars (empty: as configured)</label>
       <input id="run-usd" name="usd" inputMode="decimal" />
       <label class="choice">
-        <input type="checkbox" name="stream" checked /> Show what the model says while it answers
+        <input type="checkbox" name="stream" defaultChecked /> Show what the model says while it answers
       </label>
     </FormDialog>
   );

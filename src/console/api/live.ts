@@ -4,7 +4,7 @@ import type { RunEvent } from '../../core/log/event.js';
 import { exactlyParsed } from '../text/exact.js';
 import { NoAnswerError } from './ask.js';
 import { silentSince } from './query.js';
-import { isRefused, LONGEST_PAUSE_MS, openStream } from './stream.js';
+import { isRefused, LONGEST_PAUSE_MS, openStream, untilNextTry } from './stream.js';
 
 /** What a model says while it answers: of the newest attempt of the open turn. */
 export interface Said {
@@ -72,15 +72,17 @@ class Follower {
 
   async read(): Promise<void> {
     while (!this.#ended && !this.#stop.signal.aborted) {
+      let broke: unknown = null;
       try {
         const after = this.#events.at(-1)?.seq ?? 0;
         this.#ended = await follow(this.#id, after, this.#stop.signal, (one) => this.#take(one));
       } catch (thrown) {
+        broke = thrown;
         if (!this.#goesOnAfter(thrown)) return;
       }
       this.#draw();
       const pauseMs = Math.min(LONGEST_PAUSE_MS, 500 * 2 ** this.#tries++);
-      if (!this.#ended) await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      if (!this.#ended) await untilNextTry(broke, pauseMs, this.#stop.signal);
     }
   }
 
@@ -118,14 +120,14 @@ class Follower {
   }
 }
 
-/** All events of a run, and those that come. */
-export function useEvents(id: string): LiveEvents {
+/** All events of a run, and those that come. They are read again when its content is erased. */
+export function useEvents(id: string, erasedAt: string | null = null): LiveEvents {
   const [shown, show] = useState(NOTHING);
   useEffect(() => {
     show(NOTHING);
     const follower = new Follower(id, show);
     void follower.read();
     return () => follower.stop();
-  }, [id]);
+  }, [id, erasedAt]);
   return shown;
 }

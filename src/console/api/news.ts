@@ -1,5 +1,5 @@
 import { readAgain } from './query.js';
-import { isRefused, LONGEST_PAUSE_MS, openStream } from './stream.js';
+import { isRefused, LONGEST_PAUSE_MS, openStream, untilNextTry } from './stream.js';
 
 /** What is read again when something of a kind happens. Kinds begin with these words. */
 const ABOUT: readonly (readonly [kinds: string, paths: readonly string[]])[] = [
@@ -63,6 +63,7 @@ async function followOn(signal: AbortSignal, take: (event: string, data: string)
   const place: Place = { last: '' };
   let tries = 0;
   while (!signal.aborted) {
+    let broke: unknown = null;
     try {
       await follow(place, signal, (event, data) => {
         tries = 0;
@@ -70,9 +71,10 @@ async function followOn(signal: AbortSignal, take: (event: string, data: string)
       });
     } catch (error) {
       if (isRefused(error)) return;
+      broke = error;
     }
     const pauseMs = Math.min(LONGEST_PAUSE_MS, 1000 * 2 ** tries++);
-    if (!signal.aborted) await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    if (!signal.aborted) await untilNextTry(broke, pauseMs, signal);
   }
 }
 

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import { QueryClient, QueryObserver, type QueryObserverResult } from '@tanstack/query-core';
+import { keepPreviousData, QueryClient, QueryObserver, type QueryObserverResult } from '@tanstack/query-core';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { type Asked, ask, NoAnswerError, ProblemError } from './ask.js';
 
@@ -20,12 +20,29 @@ export const silentSince = signal<number | null>(null);
 /** Whether the server does not know who asks any more. */
 export const signedOut = signal(false);
 
-cache.getQueryCache().subscribe(({ query, type }) => {
-  if (type !== 'updated') return;
-  const { error, status, fetchStatus, fetchFailureReason } = query.state;
+const isSignedOut = (error: Error): boolean =>
+  error instanceof ProblemError && error.problem.code === 'unauthenticated';
+
+cache.getQueryCache().subscribe((event) => {
+  if (event.type !== 'updated') return;
+  const { status, fetchStatus, fetchFailureReason } = event.query.state;
   if (fetchFailureReason instanceof NoAnswerError) silentSince.value ??= Date.now();
   else if (status === 'success' && fetchStatus === 'idle') silentSince.value = null;
-  if (error instanceof ProblemError && error.problem.code === 'unauthenticated') signedOut.value = true;
+  // A query keeps its error until it is answered: only a new one counts, since a sign-in may have come between.
+  if (event.action.type === 'error' && isSignedOut(event.action.error)) signedOut.value = true;
+});
+
+/** Why something on the screen is not up to date although the server answers; null: it is. */
+export const refusal = signal<ProblemError | null>(null);
+
+cache.getQueryCache().subscribe(() => {
+  const refused = cache.getQueryCache().findAll({
+    type: 'active',
+    predicate: ({ state: { status, data, error } }) =>
+      status === 'error' && data !== undefined && error instanceof ProblemError,
+  });
+  const error = refused[0]?.state.error;
+  refusal.value = error instanceof ProblemError ? error : null;
 });
 
 const SOONEST_MS = 250;
@@ -48,6 +65,8 @@ export interface Source<T> {
   readonly every?: number | false;
   /** Null: nothing is asked. */
   readonly enabled?: boolean;
+  /** Whether the answer to the question before is shown until the next one comes, as where a time goes on. */
+  readonly keeps?: boolean;
   readonly read?: (path: string, asked: Asked) => Promise<T>;
 }
 
@@ -58,19 +77,20 @@ export const keyOf = ({ path, query }: Pick<Source<unknown>, 'path' | 'query'>):
 
 /** What the server says under an address, kept up to date. */
 export function useAnswer<T>(source: Source<T>): QueryObserverResult<T> {
-  const { path, query, every = false, enabled = true, read = ask<T> } = source;
+  const { path, query, every = false, enabled = true, keeps = false, read = ask<T> } = source;
   const options = {
     queryKey: keyOf(source),
     queryFn: ({ signal: aborted }: { readonly signal: AbortSignal }) =>
       read(path, { signal: aborted, ...(query === undefined ? {} : { query }) }),
     refetchInterval: (asked: { readonly state: Times }) => nextReadIn(asked, every),
     enabled,
+    ...(keeps ? { placeholderData: keepPreviousData } : {}),
   };
   const observer = useMemo(() => new QueryObserver<T>(cache, options), []);
   observer.setOptions(options);
   const [, draw] = useState({});
   useEffect(() => observer.subscribe(() => draw({})), [observer]);
-  return observer.getOptimisticResult({ ...cache.defaultQueryOptions(options), _optimisticResults: 'optimistic' });
+  return observer.getOptimisticResult({ ...cache.defaultQueryOptions<T>(options), _optimisticResults: 'optimistic' });
 }
 
 /** Reads again what a page shows under an address and below it, and drops the old answers that no page shows now. */

@@ -1,5 +1,6 @@
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { addressOf, ProblemError, problemIn, send } from './ask.js';
+import { signedOut, silentSince } from './query.js';
 
 type Messages = ReadableStream<{
   readonly id?: string | undefined;
@@ -28,5 +29,32 @@ export async function openStream(
   return response.body.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream());
 }
 
+const isSignedOut = (error: unknown): boolean =>
+  error instanceof ProblemError && error.problem.code === 'unauthenticated';
+
 /** Whether the server refuses a stream, so that another try does not help. */
-export const isRefused = (error: unknown): boolean => error instanceof ProblemError && error.problem.status < 429;
+export const isRefused = (error: unknown): boolean =>
+  error instanceof ProblemError && error.problem.status < 429 && !isSignedOut(error);
+
+/** Waits until a stream that broke is opened again: until the sign-in that it lacked, or so long, or until the server answers others. */
+export function untilNextTry(error: unknown, pauseMs: number, signal: AbortSignal): Promise<void> {
+  if (isSignedOut(error)) signedOut.value = true;
+  return new Promise((resolve) => {
+    const wasSilent = silentSince.value !== null;
+    const timer = signedOut.value ? null : setTimeout(() => settle(), pauseMs);
+    const stops = [
+      signedOut.subscribe((isOut) => !isOut && timer === null && settle()),
+      silentSince.subscribe((since) => since === null && wasSilent && settle()),
+    ];
+    function settle(): void {
+      if (timer !== null) clearTimeout(timer);
+      signal.removeEventListener('abort', settle);
+      // Subscribing calls at once, when the list is not there yet.
+      queueMicrotask(() => {
+        for (const stop of stops) stop();
+      });
+      resolve();
+    }
+    signal.addEventListener('abort', settle);
+  });
+}

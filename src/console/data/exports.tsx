@@ -156,7 +156,7 @@ function Start({ close }: { readonly close: () => void }): JSX.Element {
         <legend>Runs that are</legend>
         {['completed', 'failed', 'cancelled'].map((status, at) => (
           <label key={status} class="choice">
-            <input type="checkbox" name="status" value={status} checked={at === 0} /> {status}
+            <input type="checkbox" name="status" value={status} defaultChecked={at === 0} /> {status}
           </label>
         ))}
       </fieldset>

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import type { Page as PageOf } from '../../core/page.js';
 import type { TrajectorySummary } from '../../core/trajectories/trajectory.js';
 import { param, setParams } from '../address.js';
@@ -31,12 +31,20 @@ export function Review(): JSX.Element {
   const query = { limit: LIMIT, status: 'completed' };
   const answer = useAnswer<PageOf<TrajectorySummary>>({ path: 'trajectories', query, every: 5000 });
   const [judged, setJudged] = useState<ReadonlySet<string>>(new Set());
-  const open = answer.data?.items.filter(({ runId, totalReward }) => totalReward === null && !judged.has(runId)) ?? [];
+  const wanted = param('at');
+  // The one that is read stays, also where others come before it or someone else judges it meanwhile.
+  const open =
+    answer.data?.items.filter(
+      ({ runId, totalReward }) => (totalReward === null || runId === wanted) && !judged.has(runId),
+    ) ?? [];
   const at = Math.max(
     0,
-    open.findIndex(({ runId }) => runId === param('at')),
+    open.findIndex(({ runId }) => runId === wanted),
   );
   const current = open[at];
+  useEffect(() => {
+    if (current !== undefined && current.runId !== wanted) setParams({ at: current.runId });
+  }, [current?.runId, wanted]);
   const step = (by: number): void => {
     const next = open[Math.max(0, Math.min(open.length - 1, at + by))];
     if (next !== undefined) setParams({ at: next.runId });
@@ -89,6 +97,8 @@ function Judge({ of, done }: { readonly of: TrajectorySummary; readonly done: ()
       const body = { reward: Number(reward), ...(reason.trim() === '' ? {} : { reason: reason.trim() }) };
       await ask(`runs/${encodeURIComponent(runId)}/reward`, { method: 'POST', body });
       readAgain('trajectories');
+      readAgain(`runs/${runId}`);
+      readAgain('tasks');
       done();
     });
   };
@@ -109,6 +119,7 @@ function Judge({ of, done }: { readonly of: TrajectorySummary; readonly done: ()
           {countText(of.usage.totalTokens)} tokens, {usdText(of.costUsd, 4)}
         </span>
       </p>
+      {of.totalReward !== null && <p class="note">It has a reward: {of.totalReward}. Another one is added to it.</p>}
       {error !== null && <Trouble error={error} />}
       <Story events={events} said={null} select={(seq) => open(`/runs/${runId}?event=${seq}`, '_blank', 'noopener')} />
       <form

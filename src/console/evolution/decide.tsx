@@ -25,7 +25,7 @@ export function Share({ agent, share, close }: Props & { readonly share: number 
   return (
     <FormDialog title={title} verb="Change" submit={submit} close={close}>
       <label for="patch-share">Percent of new runs, 1 to 100</label>
-      <input id="patch-share" name="share" type="number" min={1} max={100} required value={share} autofocus />
+      <input id="patch-share" name="share" type="number" min={1} max={100} required defaultValue={share} autofocus />
       <p class="note">Runs that have begun keep what they have. Who proposed the patch cannot raise its share.</p>
     </FormDialog>
   );

@@ -83,11 +83,16 @@ function Confirm({ items: selected, verdict, close }: ConfirmProps): JSX.Element
   // What is confirmed stays what was shown.
   const [items] = useState(selected);
   const [result, setResult] = useState<DecidedMany | null>(null);
-  const [odd, setOdd] = useState<ReadonlySet<string>>(new Set());
+  /** Of each that is shown, whether something about it is odd. */
+  const [shown, setShown] = useState<ReadonlyMap<string, boolean>>(new Map());
+  const tell = (id: string, isOdd: boolean): void => setShown((before) => new Map([...before, [id, isOdd]]));
   const name = `${verdict === 'approve' ? 'Approve' : 'Reject'} ${items.length}`;
   const submit = async (form: FormData): Promise<void> => {
-    if (verdict === 'approve' && odd.size > 0)
-      throw new Error(`${odd.size} of them have something to look at. Decide these by themselves.`);
+    const unseen = items.filter(({ id }) => !shown.has(id)).length;
+    if (unseen > 0) throw new Error(`${unseen} of them are not shown yet.`);
+    const odd = items.filter(({ id }) => shown.get(id) === true).length;
+    if (verdict === 'approve' && odd > 0)
+      throw new Error(`${odd} of them have something to look at. Decide these by themselves.`);
     const message = String(form.get('message') ?? '').trim();
     const body = {
       verdict,
@@ -97,6 +102,7 @@ function Confirm({ items: selected, verdict, close }: ConfirmProps): JSX.Element
     const decided = await ask<DecidedMany>('interruptions/decide', { method: 'POST', body });
     setResult(decided);
     readAgain('interruptions');
+    readAgain('runs');
     const refused = decided.items.filter(({ error }) => error !== null);
     if (refused.length > 0) throw new Error(`${refused.length} of ${items.length} were refused.`);
   };
@@ -114,12 +120,7 @@ function Confirm({ items: selected, verdict, close }: ConfirmProps): JSX.Element
             <p class="strong">
               <Text text={titleOf(item)} />
             </p>
-            <Whole
-              item={item}
-              tell={() => {
-                setOdd((before) => new Set([...before, item.id]));
-              }}
-            />
+            <Whole item={item} tell={tell} />
             {result?.items.map(
               ({ id, error }) =>
                 id === item.id &&
@@ -139,7 +140,13 @@ function Confirm({ items: selected, verdict, close }: ConfirmProps): JSX.Element
 }
 
 /** All arguments of one, with its oddities. */
-function Whole({ item, tell }: { readonly item: InterruptionView; readonly tell: () => void }): JSX.Element {
+function Whole({
+  item,
+  tell,
+}: {
+  readonly item: InterruptionView;
+  readonly tell: (id: string, isOdd: boolean) => void;
+}): JSX.Element {
   const path = `interruptions/${encodeURIComponent(item.id)}`;
   const whole = useAnswer<InterruptionView>({ path });
   const context = useAnswer<InterruptionContext>({ path: `${path}/context` });
@@ -151,9 +158,10 @@ function Whole({ item, tell }: { readonly item: InterruptionView; readonly tell:
     ...(whole.data !== undefined && whole.data.digest !== item.digest ? ['It has changed since it was selected.'] : []),
   ];
   const isOdd = failed !== null || notes.length > 0;
+  const isShown = failed !== null || (whole.data !== undefined && context.data !== undefined);
   useEffect(() => {
-    if (isOdd) tell();
-  }, [isOdd]);
+    if (isShown) tell(item.id, isOdd);
+  }, [isShown, isOdd]);
   if (failed !== null) return <Trouble error={failed} />;
   if (whole.data === undefined || context.data === undefined) return <div class="loading" />;
   return (

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useRef } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import type { InterruptionView } from '../../core/interruptions/interruption.js';
 import { ask } from '../api/ask.js';
 import { cache, keyOf, readAgain } from '../api/query.js';
@@ -25,7 +25,9 @@ interface DecideProps {
 const verdictOf = (act: Act): string => (act === 'edit' ? 'approve' : act);
 
 /** The dialog that confirms a decision. It sends the digest of what was read. */
-export function Decide({ item, act, name, schema, close }: DecideProps): JSX.Element {
+export function Decide({ item: opened, act, name, schema, close }: DecideProps): JSX.Element {
+  // What is decided stays what was shown: the server refuses it where it has changed meanwhile.
+  const [item] = useState(opened);
   const settled = useRef(false);
   const path = `interruptions/${encodeURIComponent(item.id)}`;
   const submit = async (form: FormData): Promise<void> => {
@@ -35,7 +37,8 @@ export function Decide({ item, act, name, schema, close }: DecideProps): JSX.Ele
       cache.setQueryData(keyOf({ path }), decided);
       settled.current = decided.status !== 'pending';
       readAgain('interruptions');
-      readAgain(`runs/${item.runId}`);
+      readAgain('runs');
+      if (item.tool === 'apply_patch') readAgain('evolution');
     } catch (error) {
       readAgain(path);
       throw error;

@@ -179,6 +179,8 @@ function Opened({ item, openNext }: { readonly item: InterruptionView; readonly 
   const [act, setAct] = useState<Act | null>(null);
   const [settled, setSettled] = useState(false);
   const [seen, setSeen] = useState(item.arguments === null);
+  // Other arguments are read to their end, too.
+  useEffect(() => setSeen(item.arguments === null), [item.digest]);
   useEffect(() => {
     setSettled(false);
     const timer = setTimeout(() => setSettled(true), SETTLING_MS);
@@ -231,7 +233,7 @@ function Opened({ item, openNext }: { readonly item: InterruptionView; readonly 
       )}
       <Question item={item} />
       <Budget item={item} />
-      {item.arguments !== null && <Arguments item={item} seen={() => setSeen(true)} />}
+      {item.arguments !== null && <Arguments key={item.digest} item={item} seen={() => setSeen(true)} />}
       <section class="card">
         <h3>Terms</h3>
         <dl class="facts">

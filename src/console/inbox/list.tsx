@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
 import type { InterruptionView, ListedInterruption } from '../../core/interruptions/interruption.js';
 import type { Page } from '../../core/page.js';
 import { WaitMark } from '../shared/status.js';
@@ -27,38 +28,43 @@ interface ListProps {
   readonly check: (id: string) => void;
 }
 
-export const InboxList = ({ items, selected, open, checked, check }: ListProps): JSX.Element => (
-  <ul class="inbox-list">
-    {items.map((item) => (
-      <li key={item.id} class={item.status === 'pending' ? 'can-check' : undefined}>
-        {item.status === 'pending' && (
-          <input
-            type="checkbox"
-            aria-label={`Select ${shortId(item.id)}`}
-            checked={checked.has(item.id)}
-            onChange={() => check(item.id)}
-          />
-        )}
-        <a href={open(item.id)} aria-current={item.id === selected ? 'true' : undefined}>
-          <span class="row">
-            <WaitMark of={item} />
-            <span class="fill" />
-            <span class="faint">
-              {item.expiresAt === null ? <Time at={item.requestedAt} /> : <Deadline at={item.expiresAt} />}
+export function InboxList({ items, selected, open, checked, check }: ListProps): JSX.Element {
+  useEffect(() => {
+    document.querySelector('.inbox-list [aria-current]')?.scrollIntoView({ block: 'nearest' });
+  }, [selected]);
+  return (
+    <ul class="inbox-list">
+      {items.map((item) => (
+        <li key={item.id} class={item.status === 'pending' ? 'can-check' : undefined}>
+          {item.status === 'pending' && (
+            <input
+              type="checkbox"
+              aria-label={`Select ${shortId(item.id)}`}
+              checked={checked.has(item.id)}
+              onChange={() => check(item.id)}
+            />
+          )}
+          <a href={open(item.id)} aria-current={item.id === selected ? 'true' : undefined}>
+            <span class="row">
+              <WaitMark of={item} />
+              <span class="fill" />
+              <span class="faint">
+                {item.expiresAt === null ? <Time at={item.requestedAt} /> : <Deadline at={item.expiresAt} />}
+              </span>
             </span>
-          </span>
-          <span class="line strong">
-            <Text text={titleOf(item)} />
-          </span>
-          <span class="line exact">
-            <Text text={lineOf(item.arguments, 300)} />
-          </span>
-          <span class="line faint">
-            <Text text={item.agent} />
-            {item.requiredApprovals > 1 && ` · ${item.decisions.length} of ${item.requiredApprovals} approvals`}
-          </span>
-        </a>
-      </li>
-    ))}
-  </ul>
-);
+            <span class="line strong">
+              <Text text={titleOf(item)} />
+            </span>
+            <span class="line exact">
+              <Text text={lineOf(item.arguments, 300)} />
+            </span>
+            <span class="line faint">
+              <Text text={item.agent} />
+              {item.requiredApprovals > 1 && ` · ${item.decisions.length} of ${item.requiredApprovals} approvals`}
+            </span>
+          </a>
+        </li>
+      ))}
+    </ul>
+  );
+}

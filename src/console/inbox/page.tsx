@@ -1,10 +1,11 @@
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { InterruptionCounts } from '../../core/interruptions/context.js';
 import type { ListedInterruption } from '../../core/interruptions/interruption.js';
 import { go, param, params, paramsOf, setParams } from '../address.js';
 import { useAnswer } from '../api/query.js';
 import { useKeys } from '../keys.js';
+import { Typed } from '../shared/typed.js';
 import { Unanswered } from '../shared/unanswered.js';
 import { countText } from '../text/words.js';
 import { DecideMany } from './decide-many.js';
@@ -67,13 +68,7 @@ function Filters(): JSX.Element {
     </label>
   );
   const field = (name: string, label: string): JSX.Element => (
-    <input
-      aria-label={label}
-      placeholder={label}
-      value={param(name)}
-      spellcheck={false}
-      onChange={(event) => setParams({ [name]: event.currentTarget.value.trim() })}
-    />
+    <Typed name={label} value={param(name)} commit={(text) => setParams({ [name]: text.trim() })} />
   );
   return (
     <div class="filters">
@@ -92,8 +87,8 @@ function Empty(): JSX.Element {
     <section class="empty">
       {filtered.length === 0 ? (
         <>
-          <h2>Nothing waits</h2>
-          <p>When a run needs an approval or an answer, it is shown here.</p>
+          <h2>{tabNow() === 'decided' ? `Nothing was ${param('status')} yet` : 'Nothing waits'}</h2>
+          {tabNow() === 'waiting' && <p>When a run needs an approval or an answer, it is shown here.</p>}
         </>
       ) : (
         <>
@@ -155,8 +150,11 @@ export function Page({ id }: { readonly id: string }): JSX.Element {
     { key: 'n', says: 'Next without deciding', act: () => step(1) },
     { key: 'x', says: 'Select it, to decide several', act: () => id !== '' && check(id) },
   ]);
-  const others = items.filter((item) => item.id !== id);
-  const next = items[at + 1] ?? others[0];
+  // One that is decided leaves the list, perhaps before its answer comes: the next one stands in its place then.
+  const place = useRef({ id: '', at: 0 });
+  if (at >= 0) place.current = { id, at };
+  const after = at >= 0 ? at + 1 : place.current.id === id ? place.current.at : 0;
+  const next = items[after] ?? items.find((item) => item.id !== id);
   return (
     <div class={`inbox ${id === '' ? 'at-list' : 'at-item'}`}>
       <h1 class="unseen">Inbox</h1>

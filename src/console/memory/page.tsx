@@ -7,6 +7,7 @@ import { useKeys } from '../keys.js';
 import { Pager } from '../shared/pager.js';
 import { Table } from '../shared/table.js';
 import { Deadline, Time } from '../shared/time.js';
+import { Typed } from '../shared/typed.js';
 import { Unanswered } from '../shared/unanswered.js';
 import { Text } from '../text/text.js';
 import { countText } from '../text/words.js';
@@ -89,22 +90,21 @@ function Space({ name }: { readonly name: string }): JSX.Element {
       </h1>
       <a href="/memory">‹ Memory</a>
       <div class="filters">
-        <input
+        <Typed
           id="words"
-          type="search"
-          aria-label="Words that documents have"
+          isSearch
+          name="Words that documents have"
           placeholder="Words  /"
           maxLength={512}
           value={param('q')}
-          onChange={(event) => setParams({ q: event.currentTarget.value.trim(), cursor: '' })}
+          commit={(text) => setParams({ q: text.trim(), cursor: '' })}
         />
-        <input
-          aria-label="Owner"
+        <Typed
+          name="Owner"
           placeholder="owner"
           maxLength={200}
           value={param('owner')}
-          spellcheck={false}
-          onChange={(event) => setParams({ owner: event.currentTarget.value, cursor: '' })}
+          commit={(owner) => setParams({ owner, cursor: '' })}
         />
       </div>
       {answer.data === undefined && <Unanswered answer={answer} />}

@@ -1,40 +1,42 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
 import type { ErrorGroups } from '../../core/ops/overview.js';
+import { param, setParams } from '../address.js';
 import { useAnswer } from '../api/query.js';
 import { Id } from '../shared/id.js';
-import { Time } from '../shared/time.js';
+import { Time, useStart } from '../shared/time.js';
 import { Trouble } from '../shared/trouble.js';
 import { Text } from '../text/text.js';
 import { countText } from '../text/words.js';
 
 const HOUR_MS = 3_600_000;
-const RANGES = [
-  ['hour', HOUR_MS],
-  ['day', 24 * HOUR_MS],
-] as const;
+const RANGES = { hour: HOUR_MS, day: 24 * HOUR_MS } as const;
 
 /** What runs failed with lately, by code, each with the newest example. */
 export function Errors(): JSX.Element {
-  const [ms, setMs] = useState<number>(HOUR_MS);
+  const chosen = param('errors') === 'day' ? 'day' : 'hour';
   return (
     <section aria-label="Errors">
       <div class="row wrap">
         <h2>Errors of the last</h2>
-        {RANGES.map(([name, range]) => (
-          <button key={name} type="button" aria-pressed={range === ms} onClick={() => setMs(range)}>
+        {(['hour', 'day'] as const).map((name) => (
+          <button
+            key={name}
+            type="button"
+            aria-pressed={name === chosen}
+            onClick={() => setParams({ errors: name === 'hour' ? '' : name })}
+          >
             {name}
           </button>
         ))}
       </div>
-      <Groups key={ms} ms={ms} />
+      <Groups key={chosen} ms={RANGES[chosen]} />
     </section>
   );
 }
 
 function Groups({ ms }: { readonly ms: number }): JSX.Element | null {
-  const [from] = useState(() => new Date(Date.now() - ms).toISOString());
-  const { data, error } = useAnswer<ErrorGroups>({ path: 'errors', query: { from }, every: 5000 });
+  const from = useStart(ms, 60_000);
+  const { data, error } = useAnswer<ErrorGroups>({ path: 'errors', query: { from }, every: 5000, keeps: true });
   if (data === undefined) return error === null ? null : <Trouble error={error} />;
   if (data.items.length === 0) return <p class="note">No run has failed.</p>;
   return (

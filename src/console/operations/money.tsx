@@ -1,10 +1,10 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
 import type { SpendView } from '../../core/budgets/charge.js';
 import type { BudgetList } from '../../core/ops/overview.js';
 import type { Page as PageOf } from '../../core/page.js';
 import { useAnswer } from '../api/query.js';
 import { Table } from '../shared/table.js';
+import { useStart } from '../shared/time.js';
 import { Trouble } from '../shared/trouble.js';
 import { Text } from '../text/text.js';
 import { countText, usdText } from '../text/words.js';
@@ -55,9 +55,9 @@ function Budgets(): JSX.Element | null {
 }
 
 function Spend(): JSX.Element | null {
-  const [from] = useState(() => new Date(Date.now() - (DAYS - 1) * DAY_MS).toISOString().slice(0, 10));
+  const from = useStart((DAYS - 1) * DAY_MS, DAY_MS).slice(0, 10);
   const query = { by: 'day', from, limit: DAYS + 1 };
-  const { data, error } = useAnswer<PageOf<SpendView>>({ path: 'spend', query, every: 10_000 });
+  const { data, error } = useAnswer<PageOf<SpendView>>({ path: 'spend', query, every: 10_000, keeps: true });
   if (data === undefined) return error === null ? null : <Trouble error={error} />;
   const most = Math.max(...data.items.map(({ costUsd }) => Number(costUsd)), 1e-9);
   return (

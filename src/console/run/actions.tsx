@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { RunEvent } from '../../core/log/event.js';
 import type { ReadRun } from '../../core/queue/queue-wait.js';
 import type { RunView } from '../../core/runs/run.js';
@@ -9,6 +9,7 @@ import { readAgain } from '../api/query.js';
 import { useKeys } from '../keys.js';
 import { may } from '../session.js';
 import { FormDialog } from '../shared/modal.js';
+import { useRequestKey } from '../shared/request-key.js';
 import { isOver } from '../shared/status.js';
 import { Fork } from './fork.js';
 
@@ -69,11 +70,11 @@ interface ConfirmProps {
 }
 
 function Confirm({ run, act, close }: ConfirmProps): JSX.Element {
-  const key = useRef(crypto.randomUUID());
+  const keyOf = useRequestKey();
   const submit = async (form: FormData): Promise<void> => {
     const text = String(form.get('text') ?? '').trim();
     const body = act === 'cancel' && text !== '' ? { reason: text } : {};
-    const asked = { method: 'POST', body, ...(act === 'cancel' ? {} : { key: key.current }) } as const;
+    const asked = { method: 'POST', body, ...(act === 'cancel' ? {} : { key: keyOf(body) }) } as const;
     const given = await ask<RunView>(`runs/${encodeURIComponent(run.id)}/${act}`, asked);
     readAgain('runs');
     if (given.id !== run.id) go(`/runs/${given.id}`);

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
 import type { RunEvent } from '../../core/log/event.js';
 import { Copy } from '../shared/copy.js';
 import { ClockTime } from '../shared/time.js';
@@ -7,8 +8,14 @@ import { Text } from '../text/text.js';
 
 /** One event, whole. */
 export function EventPane({ event, close }: { readonly event: RunEvent; readonly close: () => void }): JSX.Element {
+  const pane = useRef<HTMLElement>(null);
+  // On a narrow screen it stands below what it was chosen from.
+  useEffect(() => {
+    if (pane.current !== null && pane.current.getBoundingClientRect().top >= innerHeight)
+      pane.current.scrollIntoView({ block: 'start' });
+  }, [event.seq]);
   return (
-    <aside class="event-pane" aria-label={`Event ${event.seq}`}>
+    <aside ref={pane} class="event-pane" aria-label={`Event ${event.seq}`}>
       <p class="row">
         <strong>
           {event.seq} <Text text={event.kind} />

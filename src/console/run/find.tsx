@@ -42,7 +42,15 @@ export function Find({ id, selected, select }: FindProps): JSX.Element {
           setParams({ q: typeof value === 'string' ? value : '' });
         }}
       >
-        <input id="find-text" name="q" type="search" aria-label="Find in the log" placeholder="Find" value={wanted} />
+        <input
+          key={wanted}
+          id="find-text"
+          name="q"
+          type="search"
+          aria-label="Find in the log"
+          placeholder="Find"
+          defaultValue={wanted}
+        />
         <button type="submit" disabled={busy}>
           Find
         </button>

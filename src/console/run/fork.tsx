@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { EventData, RunEvent } from '../../core/log/event.js';
 import type { RunView } from '../../core/runs/run.js';
 import { go, param } from '../address.js';
@@ -7,6 +7,7 @@ import { ask } from '../api/ask.js';
 import { readAgain } from '../api/query.js';
 import { EffectWord } from '../shared/effect.js';
 import { FormDialog } from '../shared/modal.js';
+import { useRequestKey } from '../shared/request-key.js';
 import { exactText, parseExact } from '../text/exact.js';
 import { Text } from '../text/text.js';
 
@@ -56,7 +57,7 @@ interface ForkProps {
 
 /** Starts a run that takes over the log up to an event, with edits, and says what it may do again. */
 export function Fork({ id, events, close }: ForkProps): JSX.Element {
-  const key = useRef(crypto.randomUUID());
+  const keyOf = useRequestKey();
   const [at, setAt] = useState(Number(param('event')) || Math.max(1, events.length - 1));
   const event = events.find(({ seq }) => seq === at);
   const editable = editableIn(event);
@@ -65,7 +66,7 @@ export function Fork({ id, events, close }: ForkProps): JSX.Element {
     const edit = editIn(event, String(form.get('edit') ?? ''));
     const model = String(form.get('model') ?? '').trim();
     const body = { at, ...(edit === null ? {} : { edits: [edit] }), ...(model === '' ? {} : { model }) };
-    const asked = { method: 'POST', body, key: key.current } as const;
+    const asked = { method: 'POST', body, key: keyOf(body) } as const;
     const made = await ask<RunView>(`runs/${encodeURIComponent(id)}/fork`, asked);
     readAgain('runs');
     go(`/runs/${made.id}`);

@@ -11,6 +11,14 @@ const ROW_PX = 28;
 /** Rows beyond the edges of what is seen. */
 const MARGIN = 12;
 
+/** Where each key leads from a row, of so many. They also act where single keys are off. */
+const STEPS: { readonly [key: string]: (at: number, last: number) => number } = {
+  ArrowDown: (at) => at + 1,
+  ArrowUp: (at) => at - 1,
+  Home: () => 0,
+  End: (_at, last) => last,
+};
+
 const GROUPS = ['model', 'call', 'interruption', 'run', 'segment', 'child', 'mcp'] as const;
 
 interface LogProps {
@@ -93,6 +101,14 @@ export function Log({ id, events, selected, select }: LogProps): JSX.Element {
         aria-label="Events"
         tabIndex={0}
         aria-activedescendant={isDrawn ? `event-${selected}` : undefined}
+        onKeyDown={(event) => {
+          const last = rows.length - 1;
+          const to = STEPS[event.key]?.(place, last);
+          const row = to === undefined ? undefined : rows[Math.min(last, Math.max(0, to))];
+          if (row === undefined) return;
+          event.preventDefault();
+          select(row.seq);
+        }}
         onScroll={(event) => {
           setTop(event.currentTarget.scrollTop);
         }}

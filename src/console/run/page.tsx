@@ -31,7 +31,7 @@ export function Page({ id }: { readonly id: string }): JSX.Element {
   const path = `runs/${encodeURIComponent(id)}`;
   const answer = useAnswer<ReadRun>({ path, every: 2000 });
   const run = answer.data;
-  const live = useEvents(id);
+  const live = useEvents(id, run?.erasedAt ?? null);
   const { events } = live;
   const last = events.length;
   const news = Math.ceil(last / 4);

@@ -8,6 +8,9 @@ import { readAgain } from '../api/query.js';
 import { may } from '../session.js';
 import { Id } from '../shared/id.js';
 import { FormDialog } from '../shared/modal.js';
+import { useRequestKey } from '../shared/request-key.js';
+import { Trouble } from '../shared/trouble.js';
+import { useWork } from '../shared/work.js';
 import { Text } from '../text/text.js';
 import { countText } from '../text/words.js';
 
@@ -33,7 +36,7 @@ async function matching(filter: BulkProps['filter']): Promise<ReadonlySet<string
   for (let cursor: string | null = ''; cursor !== null && ids.size < MATCHING_MOST; ) {
     const query: Record<string, string | number> = { ...filter, limit: 200, ...(cursor === '' ? {} : { cursor }) };
     const page: Page<RunRowView> = await ask<Page<RunRowView>>('runs/rows', { query });
-    for (const { id } of page.items) ids.add(id);
+    for (const { id } of page.items) if (ids.size < MATCHING_MOST) ids.add(id);
     cursor = page.nextCursor;
   }
   return ids;
@@ -42,13 +45,10 @@ async function matching(filter: BulkProps['filter']): Promise<ReadonlySet<string
 /** What can be done with the runs that are selected. It stands there as soon as one is. */
 export function Bulk({ selected, select, filter }: BulkProps): JSX.Element | null {
   const [action, setAction] = useState<Action | null>(null);
-  const [busy, setBusy] = useState(false);
+  const { busy, trouble, work } = useWork();
   if (selected.size === 0) return null;
   const allowed = may('bulkRuns');
-  const all = async (): Promise<void> => {
-    setBusy(true);
-    select(await matching(filter).finally(() => setBusy(false)));
-  };
+  const all = (): void => work(async () => select(await matching(filter)));
   return (
     <div class="bulk row wrap" role="region" aria-label="Selected runs">
       <strong>{countText(selected.size)} selected</strong>
@@ -60,12 +60,16 @@ export function Bulk({ selected, select, filter }: BulkProps): JSX.Element | nul
       </button>
       {!allowed && <span class="faint">Needs the role operator.</span>}
       <span class="fill" />
-      <button type="button" class="plain" disabled={busy} onClick={() => void all()}>
+      <button type="button" class="plain" disabled={busy} onClick={all}>
         Select all that fit
       </button>
       <button type="button" class="plain" onClick={() => select(new Set())}>
         Select none
       </button>
+      {selected.size >= MATCHING_MOST && (
+        <p class="note">No more than {countText(MATCHING_MOST)} are selected at once.</p>
+      )}
+      {trouble !== null && <Trouble error={trouble} />}
       {action !== null && <Act action={action} ids={[...selected]} close={() => setAction(null)} />}
     </div>
   );
@@ -78,7 +82,7 @@ interface ActProps {
 }
 
 function Act({ action, ids, close }: ActProps): JSX.Element {
-  const [key] = useState(() => crypto.randomUUID());
+  const keyOf = useRequestKey();
   const [done, setDone] = useState<readonly Refused[]>([]);
   const count = countText(ids.length);
   const name = `${action === 'cancel' ? 'Cancel' : 'Retry'} ${count} ${ids.length === 1 ? 'run' : 'runs'}`;
@@ -89,11 +93,13 @@ function Act({ action, ids, close }: ActProps): JSX.Element {
     const answered: Refused[] = [];
     for (let at = 0; at < ids.length; at += AT_ONCE) {
       const body = { action, ids: ids.slice(at, at + AT_ONCE) };
-      const { items } = await ask<BulkResult>('runs/bulk', { method: 'POST', body, key: `${key}-${at}` });
+      const { items } = await ask<BulkResult>('runs/bulk', { method: 'POST', body, key: keyOf(body) });
       answered.push(...items);
       setDone([...answered]);
     }
     readAgain('runs');
+    readAgain('interruptions');
+    readAgain('tasks');
     const bad = answered.filter(({ error }) => error !== null).length;
     if (bad > 0) throw new Error(`${bad} of ${ids.length} were refused. The others are done.`);
   };

@@ -3,6 +3,7 @@ import type { RunStatus } from '../../core/runs/run.js';
 import type { RunCounts } from '../../core/runs/run-counts.js';
 import { param, setParams } from '../address.js';
 import { RUN_STATUSES } from '../shared/status.js';
+import { Typed } from '../shared/typed.js';
 import { Text } from '../text/text.js';
 import { countText } from '../text/words.js';
 
@@ -60,25 +61,19 @@ export function Filters({ counts }: { readonly counts: RunCounts | undefined }):
           </button>
         ))}
       </div>
-      <input
+      <Typed
         id="text-filter"
-        aria-label="Text of the input, or id"
+        name="Text of the input, or id"
         placeholder="Text, id, model:…, tag:…  /"
-        type="search"
+        isSearch
         value={param('q')}
-        spellcheck={false}
-        onChange={(event) => {
-          narrow(event.currentTarget.value);
-          event.currentTarget.value = param('q');
-        }}
+        commit={narrow}
       />
-      <input
+      <Typed
         id="agent-filter"
-        aria-label="Agent"
-        placeholder="Agent"
+        name="Agent"
         value={param('agent')}
-        spellcheck={false}
-        onChange={(event) => setParams({ agent: event.currentTarget.value.trim(), cursor: '' })}
+        commit={(text) => setParams({ agent: text.trim(), cursor: '' })}
       />
       <select
         aria-label="Made"

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { RunRowView } from '../../core/interruptions/run-rows.js';
 import type { Page as PageOf } from '../../core/page.js';
 import type { RunCounts } from '../../core/runs/run-counts.js';
@@ -108,6 +108,9 @@ export function Page(): JSX.Element {
   const [at, setAt] = useState(0);
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const toggle = (id: string): void => setSelected(toggled(selected, id));
+  // What is not in sight is not selected: another filter begins with nothing.
+  const fits = JSON.stringify(narrowed);
+  useEffect(() => setSelected(new Set()), [fits]);
   const what = JSON.stringify([filter, wanted, order, cursor]);
   const top = useRef({ what: '', createdAt: '' });
   const all = answer.data?.items ?? [];
@@ -121,6 +124,9 @@ export function Page(): JSX.Element {
     top.current = { what, createdAt: all[0]?.createdAt ?? '' };
     draw({});
   };
+  useEffect(() => {
+    document.querySelector('main tr.selected')?.scrollIntoView({ block: 'nearest' });
+  }, [at]);
   const step = (by: number): void => setAt(Math.max(0, Math.min(items.length - 1, at + by)));
   useKeys([
     { key: 'j', says: 'Next run', act: () => step(1) },

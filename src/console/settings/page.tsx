@@ -3,9 +3,10 @@ import { useState } from 'preact/hooks';
 import type { Health } from '../../core/ops/health.js';
 import { useAnswer } from '../api/query.js';
 import { keysOn, setKeys } from '../keys.js';
-import { may, session, signOut } from '../session.js';
+import { may, session } from '../session.js';
 import { applyLook, LOOKS, storedLook } from '../shared/look.js';
 import { Time } from '../shared/time.js';
+import { SignOut } from '../shared/who.js';
 import { Text } from '../text/text.js';
 
 /** What is kept in this browser, and who signed in. */
@@ -72,11 +73,9 @@ function SignedIn(): JSX.Element | null {
           <Time at={who.expiresAt} />, unless you come back before
         </dd>
       </dl>
-      <p>
-        <button type="button" onClick={() => void signOut()}>
-          Sign out
-        </button>
-      </p>
+      <div>
+        <SignOut />
+      </div>
     </section>
   );
 }

@@ -9,11 +9,17 @@ const PAGES = [
   ['Paused runs', '/runs?status=paused'],
   ['Tasks', '/tasks'],
   ['Dead tasks', '/tasks?dead=true'],
+  ['Batches', '/batches'],
   ['Agents', '/agents'],
   ['Evolution', '/evolution'],
   ['Live patches', '/evolution?status=live'],
   ['Memory', '/memory'],
   ['Operations', '/operations'],
+  ['Statistics', '/statistics'],
+  ['Data and exports', '/data'],
+  ['Review', '/data?tab=review'],
+  ['Sessions', '/data?tab=sessions'],
+  ['Settings', '/settings'],
 ] as const;
 
 /** Where a text leads: an id to what it names, words to pages. */

@@ -8,6 +8,10 @@ setInterval(() => {
   if (document.visibilityState === 'visible') now.value = Date.now();
 }, 1000);
 
+/** When the last so many milliseconds began, in steps: what stays open goes on with the time. */
+export const useStart = (ms: number, stepMs: number): string =>
+  new Date(Math.floor((now.value - ms) / stepMs) * stepMs).toISOString();
+
 const DAY_MS = 86_400_000;
 
 const MONTH_MS = 30 * DAY_MS;

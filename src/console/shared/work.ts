@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 
 interface Work {
   readonly busy: boolean;
@@ -7,11 +7,14 @@ interface Work {
   readonly work: (task: () => Promise<void>) => void;
 }
 
-/** Something that a person asks for: whether it goes on, and why it failed. */
+/** Something that a person asks for: whether it goes on, and why it failed. Asked again meanwhile, it is not done twice. */
 export function useWork(): Work {
   const [busy, setBusy] = useState(false);
   const [trouble, setTrouble] = useState<Error | null>(null);
+  const isAtWork = useRef(false);
   const run = async (task: () => Promise<void>): Promise<void> => {
+    if (isAtWork.current) return;
+    isAtWork.current = true;
     setBusy(true);
     setTrouble(null);
     try {
@@ -19,6 +22,7 @@ export function useWork(): Work {
     } catch (error) {
       setTrouble(error instanceof Error ? error : new Error(String(error)));
     } finally {
+      isAtWork.current = false;
       setBusy(false);
     }
   };

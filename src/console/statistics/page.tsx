@@ -1,11 +1,11 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
 import type { SeriesName, StatsSeries } from '../../core/ops/overview.js';
 import { param, setParams } from '../address.js';
 import { useAnswer } from '../api/query.js';
 import { Chart } from '../shared/chart.js';
+import { useStart } from '../shared/time.js';
 import { Unanswered } from '../shared/unanswered.js';
-import { countText, durationText } from '../text/words.js';
+import { countText, dollarsText, durationText } from '../text/words.js';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -19,7 +19,6 @@ const RANGES = {
 type RangeName = keyof typeof RANGES;
 const isRange = (text: string): text is RangeName => Object.hasOwn(RANGES, text);
 
-const dollars = (value: number): string => `$${value.toPrecision(value < 100 ? 3 : 6).replace(/\.?0+$/, '')}`;
 const STATUS_TONES = {
   ...{ completed: 'done', failed: 'failed', cancelled: 'quiet', running: 'running', paused: 'waiting' },
   ...{ queued: 'unknown' },
@@ -38,8 +37,8 @@ interface Shown {
 const CHARTS: { readonly [metric in SeriesName]: Shown } = {
   runs: { name: 'Runs by status', kind: 'bars', text: countText, tones: STATUS_TONES },
   runs_by_agent: { name: 'Runs by agent', kind: 'bars', text: countText },
-  usd: { name: 'Dollars by model', kind: 'bars', text: dollars },
-  usd_by_agent: { name: 'Dollars by agent', kind: 'bars', text: dollars },
+  usd: { name: 'Dollars by model', kind: 'bars', text: dollarsText },
+  usd_by_agent: { name: 'Dollars by agent', kind: 'bars', text: dollarsText },
   tokens: { name: 'Tokens by model', kind: 'bars', text: countText },
   run_ms: { name: 'How long runs worked', kind: 'lines', text: durationText },
   decisions: { name: 'How waits for people ended', kind: 'bars', text: countText, tones: DECISION_TONES },
@@ -78,8 +77,9 @@ export function Page(): JSX.Element {
 function Series({ metric, range }: { readonly metric: SeriesName; readonly range: RangeName }): JSX.Element {
   const { ms, step } = RANGES[range];
   const stepMs = step === 'hour' ? HOUR_MS : DAY_MS;
-  const [from] = useState(() => new Date(Math.floor((Date.now() - ms) / stepMs + 1) * stepMs).toISOString());
-  const answer = useAnswer<StatsSeries>({ path: 'stats/series', query: { metric, step, from }, every: 60_000 });
+  const from = useStart(ms - stepMs, stepMs);
+  const query = { metric, step, from };
+  const answer = useAnswer<StatsSeries>({ path: 'stats/series', query, every: 60_000, keeps: true });
   if (answer.data === undefined) return <Unanswered answer={answer} />;
   const { at, series, atLeast } = answer.data;
   const labels = at.map((time) => (step === 'day' ? time.slice(0, 10) : `${time.slice(5, 10)} ${time.slice(11, 16)}`));

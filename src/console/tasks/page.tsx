@@ -6,6 +6,7 @@ import { param, paramsOf, setParams } from '../address.js';
 import { useAnswer } from '../api/query.js';
 import { Pager } from '../shared/pager.js';
 import { toggled } from '../shared/toggled.js';
+import { Typed } from '../shared/typed.js';
 import { Unanswered } from '../shared/unanswered.js';
 import { Text } from '../text/text.js';
 import { PutBack } from './put-back.js';
@@ -55,13 +56,11 @@ function List(): JSX.Element {
           dead
         </button>
         {FIELDS.map((name) => (
-          <input
+          <Typed
             key={name}
-            aria-label={name}
-            placeholder={name}
+            name={name}
             value={param(name)}
-            spellcheck={false}
-            onChange={(event) => setParams({ [name]: event.currentTarget.value.trim(), cursor: '' })}
+            commit={(text) => setParams({ [name]: text.trim(), cursor: '' })}
           />
         ))}
         {CHOSEN.filter((name) => param(name) !== '').map((name) => (

@@ -9,8 +9,9 @@ const UNITS = [
 
 /** `0.42 s`, `12.3 s`, `3 min 05 s`, `2 h 14 min`, `3 d 4 h`: two units at most. */
 export function durationText(ms: number): string {
-  if (ms < 10_000) return `${(ms / 1000).toFixed(2)} s`;
-  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
+  // Cut, not rounded: 59.99 s are no minute.
+  if (ms < 10_000) return `${(Math.floor(ms / 10) / 100).toFixed(2)} s`;
+  if (ms < 60_000) return `${(Math.floor(ms / 100) / 10).toFixed(1)} s`;
   const at = UNITS.findIndex(([, size]) => ms >= size);
   const [unit, size] = UNITS[at] ?? ['s', 1000];
   const [small, smaller] = UNITS[at + 1] ?? ['s', 1000];
@@ -39,6 +40,10 @@ export function usdText(usd: string | null, digits?: number): string {
   const rest = (zeros + figures).slice(0, places).replace(/0+$/, '');
   return `$${whole}${rest === '' ? '' : `.${rest}`}`;
 }
+
+/** A sum of dollars that was rounded already: cents from a dollar on, three digits below. */
+export const dollarsText = (dollars: number): string =>
+  `$${dollars.toLocaleString('en', dollars < 1 ? { maximumSignificantDigits: 3 } : { maximumFractionDigits: 2 })}`;
 
 /** `12 min ago`, `in 2 h 14 min`. */
 export function relativeText(at: number, now: number): string {
