@@ -44,10 +44,12 @@ export function hubFailureOf(answer: StoreAnswer, what: string): HubFailure {
   return new HubFailure(new HoldfastError('hub_failed', `The Hub of ${what} ${said}.${moved}`));
 }
 
-/** `Retry-After`, or `RateLimit` as `"api";r=0;t=55`: https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/ */
+/** `Retry-After`, in seconds or as a date, or `RateLimit` as `"api";r=0;t=55`: https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/ */
 function restMs({ headers }: StoreAnswer): number {
   const { 'retry-after': after, ratelimit } = headers;
   const limit = typeof ratelimit === 'string' ? /;r=0;t=(\d{1,6})(?:$|[;,])/.exec(ratelimit)?.[1] : undefined;
+  const until = after !== undefined && /[A-Za-z]/.test(after) ? Date.parse(after) : Number.NaN;
+  if (!Number.isNaN(until)) return Math.max(0, until - Date.now());
   const seconds = after !== undefined && /^\d{1,6}$/.test(after) ? after : limit;
   return Number(seconds ?? 0) * 1000;
 }
