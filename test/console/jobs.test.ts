@@ -4,28 +4,13 @@ import { z } from 'zod';
 import { type RunView, runView } from '../../src/core/runs/run.js';
 import { describeBrowser } from '../harness/browser.js';
 import type { Actor } from '../http/door.js';
+import { CONSOLE_AGENTS } from './agents.js';
+import { Hand } from './hand.js';
 import { JOB_AGENTS } from './job-agents.js';
 import { openSite } from './open-site.js';
 
-/** Counts what a person does: keys, and clicks or taps. Text that is typed counts as none. */
-class Hand {
-  readonly #page: Page;
-  count = 0;
-  constructor(page: Page) {
-    this.#page = page;
-  }
-  async key(name: string): Promise<void> {
-    this.count++;
-    await this.#page.keyboard.press(name);
-  }
-  async click(what: ReturnType<Page['getByRole']>): Promise<void> {
-    this.count++;
-    await what.click();
-  }
-}
-
 describeBrowser('jobs of people at the console', () => {
-  const site = openSite(JOB_AGENTS);
+  const site = openSite([...JOB_AGENTS, ...CONSOLE_AGENTS]);
   const { read } = site;
 
   async function open(actor: Actor, place: string): Promise<{ readonly page: Page; readonly hand: Hand }> {
@@ -44,6 +29,56 @@ describeBrowser('jobs of people at the console', () => {
     return read(run.id);
   }
 
+  /** What can be pressed now of what waits. */
+  const enabled = (page: Page, name: string) =>
+    page.getByRole('button', { name, exact: false }).and(page.locator(':enabled')).first();
+
+  test('J1: on a phone, three taps approve what waits from its list, and two what opens next', async () => {
+    const some = [await start('cashier'), await start('cashier')];
+    const { page } = await site.tabOf('anna', { width: 360, height: 740 });
+    await page.goto('/inbox?agent=cashier');
+    const hand = new Hand(page);
+    await hand.tap(page.locator(`.inbox-list a[href^="/inbox/${some[0]?.interruptions[0]}"]`));
+    for (const { id } of some) {
+      await hand.tap(enabled(page, 'Approve'));
+      await hand.tap(page.getByRole('dialog').getByRole('button', { name: 'Approve' }));
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+      expect((await read(id)).status).toBe('completed');
+    }
+    expect(hand.count).toBe(1 + 2 * 2);
+  });
+
+  test('J2 and J3: two keys approve, and the next one opens, which is rejected with two keys and a text', async () => {
+    const [first, second] = [await start('cashier'), await start('cashier')];
+    const { page, hand } = await open('anna', `/inbox/${first.interruptions[0]}?agent=cashier`);
+    await enabled(page, 'Approve').waitFor();
+    await hand.key('a');
+    await page.getByRole('dialog').waitFor();
+    await hand.key('Enter');
+    await page.waitForURL(`**/inbox/${second.interruptions[0]}?agent=cashier`);
+    expect(hand.count).toBe(2);
+    await enabled(page, 'Reject').waitFor();
+    await hand.key('r');
+    await page.keyboard.type('Ask for a photo.');
+    await hand.key('Control+Enter');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect(hand.count).toBe(4);
+    for (const { id } of [first, second]) expect((await read(id)).status).toBe('completed');
+  });
+
+  test('J4: two keys and a number approve with another amount', async () => {
+    const run = await start('cashier');
+    const { page, hand } = await open('anna', `/inbox/${run.interruptions[0]}`);
+    await enabled(page, 'Edit').waitFor();
+    await hand.key('e');
+    await page.getByLabel('cents').fill('6000');
+    await page.getByText('These arguments would be taken.').waitFor();
+    await hand.key('Control+Enter');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect(hand.count).toBe(2);
+    expect(await read(run.id)).toMatchObject({ status: 'completed' });
+  });
+
   test('J5: what may have happened says so, and is given up with two clicks', async () => {
     const run = await start('poster');
     expect(run.status).toBe('paused');
@@ -56,6 +91,20 @@ describeBrowser('jobs of people at the console', () => {
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     expect(hand.count).toBeLessThanOrEqual(2);
     expect((await read(run.id)).status).toBe('completed');
+  });
+
+  test('J6: one key after an id was pasted shows why a run failed, and what to do', async () => {
+    const { id, interruptions } = await start('double', { maxTurns: 1 });
+    await site.door.ask('anna', 'POST', `/api/v1/interruptions/${interruptions[0]}/reject`, {});
+    expect((await read(id)).error?.code).toBe('limit_turns');
+    const { page, hand } = await open('vera', '/inbox');
+    await page.keyboard.press('Control+k');
+    await page.keyboard.insertText(id);
+    await hand.key('Enter');
+    await page.locator('.why').getByText('limit_turns').waitFor();
+    await page.getByText('Raise maxTurns').waitFor();
+    await page.locator('.call').getByText('alice').first().waitFor();
+    expect(hand.count).toBeLessThanOrEqual(2);
   });
 
   test('J7: a run that waits says for what, by whom and until when, without a click', async () => {
@@ -151,6 +200,22 @@ describeBrowser('jobs of people at the console', () => {
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     for (const { id } of waiting) expect((await read(id)).status).toBe('cancelled');
     expect(hand.count).toBeLessThanOrEqual(4);
+  });
+
+  test('J17: two keys judge a trajectory, and the next one opens', async () => {
+    const some = [await start('clerk'), await start('clerk')];
+    for (const { interruptions } of some)
+      await site.door.ask('anna', 'POST', `/api/v1/interruptions/${interruptions[0]}/answer`, { value: 'first' });
+    for (const { id } of some) await read(id);
+    const { page, hand } = await open('otto', '/data?tab=review');
+    const shown = page.getByRole('region', { name: 'Judge' }).locator('.id a').first();
+    for (let judged = 1; judged <= 2; judged++) {
+      const before = await shown.getAttribute('href');
+      await hand.key('5');
+      await hand.key('Enter');
+      await page.locator(`.judge .id a[href="${before}"]`).waitFor({ state: 'detached' });
+      expect(hand.count).toBe(2 * judged);
+    }
   });
 
   test('J18: a run is started and streams, within twenty seconds', async () => {

@@ -8,6 +8,7 @@ import { describeBrowser } from '../harness/browser.js';
 import { bearer } from '../http/door.js';
 import { HOSTILE } from './agents.js';
 import { findingsOf } from './axe.js';
+import { Hand } from './hand.js';
 import { openSite } from './open-site.js';
 
 const mute = functionModel('mute', () => {
@@ -52,16 +53,18 @@ describeBrowser('tasks and batches in the console', () => {
   test('J15: two clicks tell how a batch went, and by what it failed', async () => {
     const { page } = await tabOf('vera');
     await page.goto('/tasks');
-    await page.getByRole('navigation', { name: 'Tasks' }).getByRole('link', { name: 'Batches' }).click();
+    const hand = new Hand(page);
+    await hand.click(page.getByRole('navigation', { name: 'Tasks' }).getByRole('link', { name: 'Batches' }));
     const row = page.getByRole('group', { name: 'Batches' }).getByRole('row').nth(1);
     await row.getByText('0.0 %').waitFor();
-    await row.getByRole('link').first().click();
+    await hand.click(row.getByRole('link').first());
     await page.waitForURL(`**${PLACE}`);
     await page.getByText('2 of 4 ended').waitFor();
     await page.getByText('0.0 % (0.0 % to 65.8 %)').first().waitFor();
     await page.getByRole('region', { name: 'Rewards' }).waitFor();
     const failures = page.getByRole('region', { name: 'Failures' });
     await failures.getByText(/^2 × error/).waitFor();
+    expect(hand.count).toBe(2);
     const groups = page.getByRole('region', { name: 'Groups' });
     await groups.getByText('sort-0@').waitFor();
     await groups.getByRole('button', { name: 'agent' }).click();
@@ -75,11 +78,13 @@ describeBrowser('tasks and batches in the console', () => {
     const before = await tasksOf('dead=true');
     const { page } = await tabOf('adam');
     await page.goto('/tasks');
-    await page.getByRole('button', { name: 'dead', exact: true }).click();
-    await page.getByRole('button', { name: 'Select all' }).click();
+    const hand = new Hand(page);
+    await hand.click(page.getByRole('button', { name: 'dead', exact: true }));
+    await hand.click(page.getByRole('button', { name: 'Select all' }));
     const selected = page.getByRole('region', { name: 'Selected tasks' });
     await selected.getByText('2 selected').waitFor();
-    await selected.getByRole('button', { name: 'Put back' }).click();
+    await hand.click(selected.getByRole('button', { name: 'Put back' }));
+    expect(hand.count).toBe(3);
     for (const { id } of before)
       await vi.waitFor(
         async () =>
