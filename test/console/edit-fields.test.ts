@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { argumentsIn, fieldsOf, firstText } from '../../src/console/inbox/edit-fields.js';
+import { argumentsIn, faultIn, fieldsOf, firstText } from '../../src/console/inbox/edit-fields.js';
 import { ExactNumber, exactText, parseExact } from '../../src/console/text/exact.js';
 
 const SCHEMA = {
@@ -65,4 +65,18 @@ describe('arguments as a form', () => {
   ])('are JSON where there is %s', (_about, schema, args) => {
     expect(fieldsOf(schema, args)).toBeNull();
   });
+});
+
+test('a fault is that of the field that it names, and of no other one that begins like it', () => {
+  const faults = [
+    { pointer: '/arguments/orderLines/0', detail: 'no text' },
+    { pointer: '/arguments/a~1b', detail: 'too long' },
+    { pointer: '/arguments', detail: 'Invalid input: expected number → at cents' },
+  ];
+  expect(faultIn(faults, 'orderLines')).toBe('no text');
+  expect(faultIn(faults, 'order')).toBeNull();
+  expect(faultIn(faults, 'a/b')).toBe('too long');
+  expect(faultIn(faults, 'a')).toBeNull();
+  expect(faultIn(faults, 'cents')).toContain('expected number');
+  expect(faultIn(faults, 'cent')).toBeNull();
 });

@@ -143,6 +143,27 @@ describeBrowser('pages that stay open while something changes', () => {
     for (const { id } of some) expect((await read(id)).status).toBe('completed');
   });
 
+  test('arguments are edited once the form for them is known, also where it comes late', async () => {
+    const { interruptions } = await started('cashier');
+    const { page } = await tabOf('anna');
+    let open = (): void => {};
+    const known = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    await page.route('**/api/v1/interruptions/*/context', async (route) => {
+      await known;
+      await route.continue();
+    });
+    await page.goto(`/inbox/${interruptions[0]}`);
+    await page.getByRole('button', { name: 'Approve' }).and(page.locator(':enabled')).waitFor();
+    await page.keyboard.press('e');
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    open();
+    await page.getByRole('button', { name: 'Edit' }).and(page.locator(':enabled')).waitFor();
+    await page.keyboard.press('e');
+    await page.getByLabel('cents').waitFor();
+  });
+
   test('the trajectory that is judged stays when another run ends', async () => {
     await answered();
     const { page } = await tabOf('otto');

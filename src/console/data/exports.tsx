@@ -62,6 +62,19 @@ const sizeText = (bytes: number): string =>
       ? `${countText(Math.round(bytes / 1000))} KB`
       : `${countText(Math.round(bytes / 1e6))} MB`;
 
+/** Whether the files are in an object store or on a Hub, and not on the disk of the server. */
+const isElsewhere = (folder: string): boolean => /^(?:s3|hf):\/\//.test(folder);
+
+/** How much of an export is in its store, or on its Hub. */
+const Sending = ({ of }: { readonly of: NonNullable<ExportView['progress']['sending']> }): JSX.Element => (
+  <>
+    <span>
+      {countText(of.files)} of {countText(of.ofFiles)} files are sent
+    </span>
+    <progress max={Math.max(1, of.ofSizeBytes)} value={of.sizeBytes} aria-label="Bytes that are sent" />
+  </>
+);
+
 function Export({ of }: { readonly of: ExportView }): JSX.Element {
   const { id, status, request, progress, files, error, folder, actor, createdAt, erasedSince } = of;
   const { busy, trouble, work } = useWork();
@@ -93,9 +106,10 @@ function Export({ of }: { readonly of: ExportView }): JSX.Element {
           {countText(progress.done)} of {progress.runs === null ? '?' : countText(progress.runs)} runs,{' '}
           {countText(progress.rows)} rows
         </span>
-        {isAtWork && progress.runs !== null && (
+        {isAtWork && progress.runs !== null && progress.sending === null && (
           <progress max={Math.max(1, progress.runs)} value={progress.done} aria-label="Runs that are done" />
         )}
+        {progress.sending !== null && <Sending of={progress.sending} />}
         {skipped.map(([why, count]) => (
           <span key={why} class="faint">
             {why.replaceAll('_', ' ')} {countText(count)}
@@ -116,9 +130,15 @@ function Export({ of }: { readonly of: ExportView }): JSX.Element {
         <ul aria-label={`Files of ${id}`}>
           {files.map(({ path, rows, sizeBytes, split, sha256 }) => (
             <li key={path} class="row wrap">
-              <a href={`${base}?${new URLSearchParams({ path })}`} download={path.split('/').at(-1)} title={sha256}>
-                <Text text={path} />
-              </a>
+              {isElsewhere(folder) ? (
+                <span title={sha256}>
+                  <Text text={path} />
+                </span>
+              ) : (
+                <a href={`${base}?${new URLSearchParams({ path })}`} download={path.split('/').at(-1)} title={sha256}>
+                  <Text text={path} />
+                </a>
+              )}
               <span class="faint">
                 {split !== null && `${split}, ${countText(rows)} rows, `}
                 {sizeText(sizeBytes)}

@@ -8,9 +8,18 @@ import { Time } from '../shared/time.js';
 import { Text } from '../text/text.js';
 import { countText, usdText } from '../text/words.js';
 
-/** What is known beside an item. Undefined: not read yet. */
-export const useContextOf = (id: string): InterruptionContext | undefined =>
-  useAnswer<InterruptionContext>({ path: `interruptions/${encodeURIComponent(id)}/context` }).data;
+interface Beside {
+  /** Undefined: not read yet, or refused. */
+  readonly context: InterruptionContext | undefined;
+  /** Whether it will not be read later. */
+  readonly isSettled: boolean;
+}
+
+/** What is known beside an item. */
+export function useContextOf(id: string): Beside {
+  const { data, error } = useAnswer<InterruptionContext>({ path: `interruptions/${encodeURIComponent(id)}/context` });
+  return { context: data, isSettled: data !== undefined || error !== null };
+}
 
 type Check = InterruptionContext['checks'][number];
 const CHECKED = { allow: '✓ held', ask: '◆ held, and asks', deny: '✕ denied' } as const;

@@ -81,3 +81,21 @@ export function argumentsIn(fields: readonly EditField[], textOf: (at: number) =
   // A key named __proto__ stays a key.
   return Object.fromEntries(kept);
 }
+
+interface Fault {
+  /** `/arguments/order`, or `/arguments` where the text alone says where: `… → at order`. */
+  readonly pointer: string;
+  readonly detail: string;
+}
+
+/** What is wrong with one argument, or with something in it. */
+export function faultIn(faults: readonly Fault[], name: string): string | null {
+  const at = `/arguments/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+  const own = faults.find(({ pointer }) => pointer === at || pointer.startsWith(`${at}/`));
+  if (own !== undefined) return own.detail;
+  const told = faults.find(
+    ({ pointer, detail }) =>
+      pointer === '/arguments' && new RegExp(`\\bat ${name.replaceAll(/[^\w]/g, '\\$&')}(?![\\w-])`).test(detail),
+  );
+  return told?.detail ?? null;
+}

@@ -6,7 +6,7 @@ import { ask } from '../api/ask.js';
 import { Difference } from '../shared/difference.js';
 import { exactText, parseExact } from '../text/exact.js';
 import { Text } from '../text/text.js';
-import { argumentsIn, type EditField, fieldsOf, firstText } from './edit-fields.js';
+import { argumentsIn, type EditField, faultIn, fieldsOf, firstText } from './edit-fields.js';
 
 const CHECK_AFTER_MS = 200;
 
@@ -126,13 +126,8 @@ interface Answered {
 }
 
 /** What the check says of one argument. */
-function faultOf(state: State, name: string): string | null {
-  if (state.type !== 'checked') return null;
-  const whole = state.check.errors.find(({ pointer }) => pointer === '/arguments');
-  const own = state.check.errors.find(({ pointer }) => pointer.startsWith(`/arguments/${name}`));
-  if (own !== undefined) return own.detail;
-  return whole?.detail.includes(`at ${name}`) === true ? whole.detail : null;
-}
+const faultOf = (state: State, name: string): string | null =>
+  state.type === 'checked' ? faultIn(state.check.errors, name) : null;
 
 function Checked({ state }: { readonly state: State }): JSX.Element {
   return (

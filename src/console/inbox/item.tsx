@@ -186,11 +186,16 @@ function Opened({ item, openNext }: { readonly item: InterruptionView; readonly 
     const timer = setTimeout(() => setSettled(true), SETTLING_MS);
     return () => clearTimeout(timer);
   }, [item.id, item.status, item.digest]);
-  const context = useContextOf(item.id);
+  const { context, isSettled } = useContextOf(item.id);
   const acts = actsOf(item);
   const blocked = whyBlocked(item);
   const canNow = (one: Act): boolean =>
-    settled && blocked === null && silentSince.value === null && (one !== 'approve' || (seen && item.unfit === null));
+    settled &&
+    blocked === null &&
+    silentSince.value === null &&
+    // The schema of the tool makes the form.
+    (one !== 'edit' || isSettled) &&
+    (one !== 'approve' || (seen && item.unfit === null));
   useKeys([
     ...acts.map((one): Key => ({ key: KEY[one], says: nameOfAct(one, item), act: () => canNow(one) && setAct(one) })),
     { key: 'u', says: 'Open the run', act: () => go(`/runs/${item.runId}`) },

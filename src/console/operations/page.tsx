@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
 import type { Health } from '../../core/ops/health.js';
 import type { Stats } from '../../core/ops/stats.js';
 import type { Page as PageOf } from '../../core/page.js';
@@ -6,11 +7,11 @@ import type { WorkerView } from '../../core/queue/worker.js';
 import { ask } from '../api/ask.js';
 import { readAgain, useAnswer } from '../api/query.js';
 import { may } from '../session.js';
+import { FormDialog } from '../shared/modal.js';
 import { Table } from '../shared/table.js';
 import { Time } from '../shared/time.js';
 import { Trouble } from '../shared/trouble.js';
 import { Unanswered } from '../shared/unanswered.js';
-import { useWork } from '../shared/work.js';
 import { Text } from '../text/text.js';
 import { countText, usdText } from '../text/words.js';
 import { Errors } from './errors.js';
@@ -121,17 +122,11 @@ const WORKER_COLUMNS = {
 
 function Workers(): JSX.Element {
   const answer = useAnswer<PageOf<WorkerView>>({ path: 'workers', query: { limit: 200 }, every: 3000 });
-  const { busy, trouble, work } = useWork();
-  const stop = (id: string): void =>
-    work(async () => {
-      await ask(`workers/${encodeURIComponent(id)}/stop`, { method: 'POST', body: {} });
-      readAgain('workers');
-    });
+  const [stopping, stop] = useState<string | null>(null);
   if (answer.data === undefined) return <Unanswered answer={answer} />;
   return (
     <section>
       <h2>Workers</h2>
-      {trouble !== null && <Trouble error={trouble} />}
       <Table name="Workers" columns={WORKER_COLUMNS}>
         {answer.data.items.map((worker) => (
           <tr key={worker.id}>
@@ -159,7 +154,7 @@ function Workers(): JSX.Element {
             </td>
             <td>
               {worker.status === 'working' && (
-                <button type="button" disabled={busy || !may('stopWorker')} onClick={() => stop(worker.id)}>
+                <button type="button" disabled={!may('stopWorker')} onClick={() => stop(worker.id)}>
                   Stop
                 </button>
               )}
@@ -167,6 +162,24 @@ function Workers(): JSX.Element {
           </tr>
         ))}
       </Table>
+      {stopping !== null && <StopWorker id={stopping} close={() => stop(null)} />}
     </section>
+  );
+}
+
+function StopWorker({ id, close }: { readonly id: string; readonly close: () => void }): JSX.Element {
+  const submit = async (): Promise<void> => {
+    await ask(`workers/${encodeURIComponent(id)}/stop`, { method: 'POST', body: {} });
+    readAgain('workers');
+  };
+  const title = (
+    <>
+      Stop the worker <Text text={id} />?
+    </>
+  );
+  return (
+    <FormDialog title={title} verb="Stop" tone="danger" submit={submit} close={close}>
+      <p>It takes no more runs, and its process ends. Other workers resume what it leaves.</p>
+    </FormDialog>
   );
 }
