@@ -94,6 +94,7 @@ describeBrowser('the console', () => {
     await dialog.getByRole('button', { name: 'Edit as JSON' }).click();
     await dialog.getByLabel('Arguments (JSON)').fill('{"order": "1042", "cents": 6000}');
     await dialog.getByText('remove /note').waitFor();
+    await dialog.getByRole('button', { name: 'Approve with these arguments' }).waitFor();
     await page.keyboard.press('Control+Enter');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await read(run.id);

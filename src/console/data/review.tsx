@@ -58,7 +58,11 @@ export function Review(): JSX.Element {
     return (
       <section class="empty">
         <h2>Nothing to judge</h2>
-        <p>Each of the newest {LIMIT} completed runs has a reward.</p>
+        <p>
+          {answer.data.items.length === 0
+            ? 'No run has been completed yet.'
+            : `Each of the newest ${LIMIT} completed runs has a reward.`}
+        </p>
       </section>
     );
   const done = (): void => {

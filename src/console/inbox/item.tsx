@@ -290,7 +290,7 @@ function Opened({ item, openNext }: { readonly item: InterruptionView; readonly 
         <Decide
           item={item}
           act={act}
-          name={nameOfAct(act, item)}
+          name={act === 'edit' ? 'Approve with these arguments' : nameOfAct(act, item)}
           schema={context?.tool?.input ?? null}
           close={(decided) => {
             setAct(null);
