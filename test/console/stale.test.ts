@@ -164,6 +164,26 @@ describeBrowser('pages that stay open while something changes', () => {
     await page.getByLabel('cents').waitFor();
   });
 
+  test('what is typed right after the key that rejects goes into the message, and approves nothing', async () => {
+    const { interruptions } = await started('cashier');
+    const { page } = await tabOf('anna');
+    await page.goto(`/inbox/${interruptions[0]}`);
+    await page.getByRole('button', { name: 'Approve' }).and(page.locator(':enabled')).waitFor();
+    // Before the browser draws again, as two keys may come that are pressed fast on a slow machine.
+    const typed = await page.evaluate(`(async () => {
+      const press = (key) => {
+        const event = new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true });
+        document.activeElement.dispatchEvent(event);
+        return !event.defaultPrevented;
+      };
+      press('r');
+      await new Promise((resolve) => setTimeout(resolve, 0));
+      return press('a') && document.activeElement.id;
+    })()`);
+    expect(typed).toBe('message');
+    await page.getByRole('dialog').getByRole('button', { name: 'Reject' }).waitFor();
+  });
+
   test('the trajectory that is judged stays when another run ends', async () => {
     await answered();
     const { page } = await tabOf('otto');

@@ -1,12 +1,12 @@
 import type { ComponentChildren, JSX, RefObject } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { Trouble } from './trouble.js';
 import { useWork } from './work.js';
 
-/** A dialog that is open as long as it is drawn. */
+/** A dialog that is open as long as it is drawn, also before the browser draws it: the next key is typed into it. */
 export function useModal(): RefObject<HTMLDialogElement | null> {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
+  useLayoutEffect(() => dialog.current?.showModal(), []);
   return dialog;
 }
 
