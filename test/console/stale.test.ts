@@ -267,6 +267,17 @@ describeBrowser('pages that stay open while something changes', () => {
     await page.getByText('1 selected').waitFor({ state: 'detached' });
   });
 
+  test('counts are not shown beside the runs that a text finds, since they do not count by it', async () => {
+    await started('cashier');
+    const { page } = await tabOf('vera');
+    await page.goto('/runs');
+    await page.getByText('in the last 24 hours').waitFor();
+    await page.goto('/runs?q=no-run-says-this');
+    await page.getByText('No run fits the filter').waitFor();
+    expect(await page.getByText('in the last 24 hours').count()).toBe(0);
+    expect(await page.getByRole('button', { name: 'paused', exact: true }).count()).toBe(1);
+  });
+
   test('the menu of who signed in closes when another page is opened', async () => {
     const { page } = await tabOf('vera');
     await page.goto('/runs');

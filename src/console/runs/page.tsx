@@ -104,7 +104,11 @@ export function Page(): JSX.Element {
     query: { ...filter, q: wanted, order, limit: LIMIT, ...(cursor === '' ? {} : { cursor }) },
     every: cursor === '' ? 2000 : 5000,
   });
-  const counts = useAnswer<RunCounts>({ path: 'runs/counts', query: withoutStatus(filter), every: 5000 });
+  // A text is searched for, not counted by.
+  const isCounted = wanted === '';
+  const asked = { path: 'runs/counts', query: withoutStatus(filter), every: 5000, enabled: isCounted } as const;
+  const answered = useAnswer<RunCounts>(asked).data;
+  const counts = isCounted ? answered : undefined;
   const [at, setAt] = useState(0);
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const toggle = (id: string): void => setSelected(toggled(selected, id));
@@ -139,8 +143,8 @@ export function Page(): JSX.Element {
   return (
     <div class="page">
       <h1>Runs</h1>
-      <Filters counts={counts.data} />
-      {counts.data !== undefined && <LastDay counts={counts.data} />}
+      <Filters counts={counts} />
+      {counts !== undefined && <LastDay counts={counts} />}
       {answer.data === undefined && <Unanswered answer={answer} />}
       {fresh > 0 && (
         <p>
