@@ -31,11 +31,10 @@ describeEachDatabase('what runs require of workers', (kind) => {
     dir = mkdtempSync(join(tmpdir(), 'holdfast-test-'));
     const socket = join(dir, 'engine.sock');
     server = createServer(({ url = '' }, response) => {
-      const known = url.endsWith('/version') || url.endsWith('/info') || url.includes('/volumes/');
-      response.statusCode = known ? 200 : 500;
-      response.end(
-        JSON.stringify({ Version: '1', message: 'refused', Labels: { 'holdfast.engine': 'engine' }, ...INFO }),
-      );
+      const isVolume = url.includes('/volumes/');
+      response.statusCode = isVolume || url.endsWith('/version') || url.endsWith('/info') ? 200 : 500;
+      const volume = { Name: 'holdfast-engine', Labels: { 'holdfast.engine': 'engine' } };
+      response.end(JSON.stringify(isVolume ? volume : { Version: '1', message: 'refused', ...INFO }));
     });
     await new Promise<void>((resolve) => server.listen(socket, resolve));
     dockerHost = `unix://${socket}`;
