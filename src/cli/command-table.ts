@@ -95,7 +95,7 @@ export const COMMANDS: { readonly [name: string]: CommandEntry } = {
     load: async () => (await import('./commands/tasks/task.js')).taskCommand(),
   },
   dataset: {
-    summary: 'Make, list and read datasets of tasks.',
+    summary: 'Make, list, read and compare datasets of tasks.',
     load: async () => (await import('./commands/tasks/dataset.js')).datasetCommand(),
   },
   batches: {

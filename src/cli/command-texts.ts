@@ -149,6 +149,11 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
       '[Tries tasks](tasks/validate.md) in containers: with their reference solution, and with nothing. Says of each whether ' +
       'it is right, and which test is flaky. The exit code is 1 unless all are right. No server and no model takes part.',
   },
+  'task duplicates': {
+    about:
+      'Finds [tasks that say nearly the same](tasks/registry.md#duplicates): with each other, or with those of `--against`. ' +
+      'The exit code is 1 if there are some. Nothing is asked of a server.',
+  },
   'task import': {
     about:
       'Makes a definition of a task directory of [Harbor](tasks/harbor.md), or a definition of each task of a ' +
@@ -217,6 +222,11 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
   },
   'dataset show': {
     about: 'Shows a [dataset](tasks/registry.md#datasets) and its tasks, by their names.',
+  },
+  'dataset duplicates': {
+    about:
+      'Finds [tasks that say nearly the same](tasks/registry.md#duplicates) in a dataset, or in one and another one. ' +
+      'The exit code is 1 if there are some.',
   },
   batches: {
     about:

@@ -166,6 +166,22 @@ it('are registered, compared, deprecated and put into datasets, which are submit
   const runs = (await door.ask('vera', 'GET', '/api/v1/tasks?name=two')).json;
   expect(runs).toMatchObject({ items: [{ metadata: { dataset: 'both@1.0.0' } }] });
   expect((await any(['task', 'read', 'one'])).stderr).toContain('such as count-words@1.0.0');
+  const other = file('other', { instruction: 'Sing of a bird that is blue, and of no other bird.' });
+  expect(await out(['dataset', 'create', 'songs@1.0.0', other, file('fine')])).toContain('2 tasks');
+  expect(await out(['dataset', 'duplicates', 'both@1.0.0'], 1)).toMatch(
+    /100 % +0 % +one@1\.0\.0 +two@1\.0\.0\n2 tasks: 1 pair says nearly the same\n/,
+  );
+  expect(JSON.parse(await out(['dataset', 'duplicates', 'songs@1.0.0', 'both@1.0.0', '--json'], 1))).toMatchObject({
+    ...{ tasks: 2, against: 2, least: 0.8, found: 2 },
+    pairs: [
+      { a: 'fine@1.0.0', b: 'one@1.0.0', instruction: 1, tests: 0 },
+      { a: 'fine@1.0.0', b: 'two@1.0.0' },
+    ],
+  });
+  expect(await out(['dataset', 'duplicates', 'songs@1.0.0'])).toBe('2 tasks: 0 pairs say nearly the same\n');
+  expect(await out(['task', 'duplicates', one, '--against', other])).toContain('1 tasks and 1 others: 0 pairs');
+  expect(await out(['task', 'duplicates', one, '--against', two], 1)).toContain('1 pair says nearly the same');
+  expect((await any(['dataset', 'duplicates', 'none@1.0.0'])).stderr).toContain('dataset_unknown');
   rmSync(folder, { recursive: true });
 });
 

@@ -1,29 +1,15 @@
 import { z } from 'zod';
-import { canonical, digestOf, sha256 } from '../json.js';
+import { digestOf } from '../json.js';
+import { hashOf, keepLeast, likeness, type Sketch } from './sketch.js';
 import type { TrajectoryCall, TrajectoryStep } from './trajectory-step.js';
 
-/**
- * What a run did, as a small set: the least hashes of all runs of 1 to 3 tools that followed each other, and of 1 and 2 calls
- * with their arguments. Two sketches tell how much the whole sets have in common (bottom-k: Broder, 1997).
- */
-export type Sketch = readonly number[];
-
-const KEPT = 64;
 const BEGIN = ['begin'];
 const END = ['end'];
 
-/** The first 48 bits of a SHA-256: a whole number that JSON carries. */
-const hashOf = (feature: readonly string[]): number => Number.parseInt(sha256(canonical(feature)).slice(7, 19), 16);
-
-function keepLeast(least: number[], hash: number): void {
-  const at = least.findIndex((one) => one >= hash);
-  if (at >= 0 && least[at] === hash) return;
-  if (at >= 0) least.splice(at, 0, hash);
-  else if (least.length < KEPT) least.push(hash);
-  if (least.length > KEPT) least.pop();
-}
-
-/** Takes calls in their order; holds the last two and the sketch. */
+/**
+ * Takes calls in their order; holds the last two and the sketch: of all runs of 1 to 3 tools that followed each other, and of 1 and 2 calls
+ * with their arguments.
+ */
 export function sketching(): {
   readonly add: (tool: string, argumentsDigest: string) => void;
   readonly sketch: () => Sketch;
@@ -47,13 +33,6 @@ export function sketching(): {
       return whole;
     },
   };
-}
-
-/** The estimated Jaccard similarity of what two runs did, from 0 to 1; exact where both are small. */
-export function likeness(a: Sketch, b: Sketch): number {
-  const [inA, inB] = [new Set(a), new Set(b)];
-  const union = [...new Set([...a, ...b])].sort((x, y) => x - y).slice(0, KEPT);
-  return union.length === 0 ? 1 : union.filter((hash) => inA.has(hash) && inB.has(hash)).length / union.length;
 }
 
 /** Raised when a formula changes: scores of different versions do not compare. */

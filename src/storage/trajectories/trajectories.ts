@@ -13,7 +13,7 @@ import {
 } from '../../core/trajectories/trajectory.js';
 import type { TrajectoryResult } from '../../core/trajectories/trajectory-result.js';
 import { asksForEnded, type TrajectoryFilter } from '../../core/trajectories/trajectory-result.js';
-import type { Sketch } from '../../core/trajectories/trajectory-score.js';
+import type { Sketch } from '../../core/trajectories/sketch.js';
 import { trajectoryCounts } from '../../core/trajectories/trajectory-score.js';
 import { chargesByTurn } from '../budgets/charges.js';
 import { seenEnvironment } from '../containers/environments.js';

@@ -1,10 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { likeness, type Sketch } from '../../../src/core/trajectories/sketch.js';
 import {
   diversityOf,
-  likeness,
   qualityOf,
-  type Sketch,
   sketching,
   type TrajectoryCounts,
 } from '../../../src/core/trajectories/trajectory-score.js';

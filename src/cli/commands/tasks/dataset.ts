@@ -5,6 +5,7 @@ import type { TaskDefinition } from '../../../core/tasks/task-definition.js';
 import { connect } from '../../connect.js';
 import { cursor, cursorOption, json, jsonOption, limit, limitOption, printMore } from '../../options.js';
 import { plain, print, printJson, printTable } from '../../print.js';
+import { datasetDuplicatesCommand } from './duplicates.js';
 import { readTask } from './read-task.js';
 import { printDefinitions, versionArgument } from './task-registry.js';
 
@@ -14,7 +15,8 @@ export const datasetCommand = (): Command =>
     .helpCommand(false)
     .addCommand(datasetCreateCommand())
     .addCommand(datasetListCommand())
-    .addCommand(datasetShowCommand());
+    .addCommand(datasetShowCommand())
+    .addCommand(datasetDuplicatesCommand());
 
 const made = z.object({ json, description: z.string() });
 

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { taskDuplicatesCommand } from './duplicates.js';
 import { taskCheckCommand } from './task-check.js';
 import { taskExportCommand } from './task-export.js';
 import { taskImportCommand } from './task-import.js';
@@ -23,6 +24,7 @@ export const taskCommand = (): Command =>
     .addCommand(taskNewCommand())
     .addCommand(taskCheckCommand())
     .addCommand(taskValidateCommand())
+    .addCommand(taskDuplicatesCommand())
     .addCommand(taskImportCommand())
     .addCommand(taskExportCommand())
     .addCommand(taskSubmitCommand())
