@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Integrity } from '../../core/integrity.js';
 import { canonical } from '../../core/json.js';
 import type { RewardView } from '../../core/tasks/reward.js';
+import type { Sketch } from '../../core/trajectories/sketch.js';
 import {
   type RunFacts,
   type StepWindow,
@@ -13,7 +14,6 @@ import {
 } from '../../core/trajectories/trajectory.js';
 import type { TrajectoryResult } from '../../core/trajectories/trajectory-result.js';
 import { asksForEnded, type TrajectoryFilter } from '../../core/trajectories/trajectory-result.js';
-import type { Sketch } from '../../core/trajectories/sketch.js';
 import { trajectoryCounts } from '../../core/trajectories/trajectory-score.js';
 import { chargesByTurn } from '../budgets/charges.js';
 import { seenEnvironment } from '../containers/environments.js';
