@@ -133,10 +133,7 @@ export const COMMAND_EXAMPLES: { readonly [command: string]: readonly Example[] 
     ['Validate a folder', 'holdfast task validate sort-lines'],
     ['Find flaky tests of a benchmark', 'holdfast task validate humaneval/*.yaml --repeat 5 --at-once 8'],
   ],
-  'task duplicates': [
-    ['Compare the tasks of a benchmark', 'holdfast task duplicates humaneval/*.yaml'],
-    ['Find them in tasks to train on', 'holdfast task duplicates humaneval/*.yaml --against own/*.yaml --least 0.5'],
-  ],
+  'task duplicates': [['Compare two sets', 'holdfast task duplicates humaneval/*.yaml --against own/*.yaml']],
   'task import': [
     ['Import a task of Harbor', 'holdfast task import hello-world --out hello-world.yaml'],
     ['Import a benchmark', 'holdfast task import HumanEval.jsonl.gz --out humaneval'],
@@ -208,10 +205,7 @@ export const COMMAND_EXAMPLES: { readonly [command: string]: readonly Example[] 
     ['Show a dataset', 'holdfast dataset show sorting@1.0.0'],
     ['Show it as JSON', 'holdfast dataset show sorting@1.0.0 --json'],
   ],
-  'dataset duplicates': [
-    ['Compare the tasks of a dataset', 'holdfast dataset duplicates sorting@1.0.0'],
-    ['Compare two datasets', 'holdfast dataset duplicates sorting@1.0.0 humaneval@1.0.0'],
-  ],
+  'dataset duplicates': [['Compare two', 'holdfast dataset duplicates sorting@1.0.0 humaneval@1.0.0']],
   batches: [
     ['List batches', 'holdfast batches'],
     ['Show one of them', 'holdfast batches monday'],

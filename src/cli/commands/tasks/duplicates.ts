@@ -8,7 +8,7 @@ import {
   sketchOfTask,
   TASKS_MOST,
   type TaskSketch,
-} from '../../../core/tasks/near-duplicates.js';
+} from '../../../core/quality/near-duplicates.js';
 import type { NamedVersion } from '../../../core/tasks/registry.js';
 import { parseTask } from '../../../core/tasks/task-definition.js';
 import { connect } from '../../connect.js';

@@ -1,6 +1,6 @@
+import type { TaskDefinition } from '../tasks/task-definition.js';
+import { testFilesOf } from '../tasks/task-verification.js';
 import { hashOf, isLike, keepLeast, likeness, type Sketch } from '../trajectories/sketch.js';
-import type { TaskDefinition } from './task-definition.js';
-import { testFilesOf } from './task-verification.js';
 
 /** Tasks that say nearly the same: a benchmark that training data has seen measures memory. */
 

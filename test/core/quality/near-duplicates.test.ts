@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { nearDuplicates, PAIRS_MOST, sketchOfTask } from '../../../src/core/tasks/near-duplicates.js';
+import { nearDuplicates, PAIRS_MOST, sketchOfTask } from '../../../src/core/quality/near-duplicates.js';
 import { parseTask } from '../../../src/core/tasks/task-definition.js';
 
 const words = (from: number, to: number): string =>
