@@ -141,7 +141,6 @@ export const COMMAND_EXAMPLES: { readonly [command: string]: readonly Example[] 
   ],
   'task export': [
     ['Export one variant of a task', 'holdfast task export count-words --harbor count-words-harbor --seed 7'],
-    ['Export it with the default seed', 'holdfast task export sort-lines --harbor sort-lines-harbor'],
   ],
   'task submit': [
     ['Submit a task', 'holdfast task submit sort-lines --agent coder --seed 7'],
