@@ -139,9 +139,7 @@ export const COMMAND_EXAMPLES: { readonly [command: string]: readonly Example[] 
     ['Import a benchmark', 'holdfast task import HumanEval.jsonl.gz --out humaneval'],
     ['Use an image that is there', 'holdfast task import hello-world --image python:3.13-slim --out hello-world.yaml'],
   ],
-  'task export': [
-    ['Export one variant of a task', 'holdfast task export count-words --harbor count-words-harbor --seed 7'],
-  ],
+  'task export': [['Export one variant', 'holdfast task export count-words --harbor count-words-harbor --seed 7']],
   'task submit': [
     ['Submit a task', 'holdfast task submit sort-lines --agent coder --seed 7'],
     ['Submit a definition that the server knows', 'holdfast task submit sort-lines@1.0.0 --agent coder'],
