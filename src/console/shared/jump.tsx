@@ -40,6 +40,7 @@ function targetsOf(text: string): readonly (readonly [string, string])[] {
 /** `Ctrl+K`: paste any id, or name a page. */
 export function Jump(): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
+  const input = useRef<HTMLInputElement>(null);
   const [text, setText] = useState('');
   const targets = targetsOf(text);
   const open = (to: string): void => {
@@ -52,11 +53,13 @@ export function Jump(): JSX.Element {
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          const [first] = targets;
+          // What was pasted just before is not drawn yet.
+          const [first] = targetsOf(input.current?.value ?? text);
           if (first !== undefined) open(first[1]);
         }}
       >
         <input
+          ref={input}
           aria-label="An id, an agent or a page"
           placeholder="Paste an id, or name an agent or a page"
           value={text}
