@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 import type { SignInView } from '../core/operations/sign-ins.js';
-import { ask, NoAnswerError, ProblemError } from './api/ask.js';
+import { ask, isSignedOut, NoAnswerError, ProblemError } from './api/ask.js';
 import { cache, signedOut } from './api/query.js';
 
 /** Who signed in. Undefined: not known yet; null: no one. */
@@ -20,7 +20,7 @@ export async function readSession(): Promise<void> {
     session.value = now;
     signedOut.value = false;
   } catch (error) {
-    if (error instanceof ProblemError && error.problem.code === 'unauthenticated') end();
+    if (isSignedOut(error)) end();
     else if (error instanceof ProblemError || error instanceof NoAnswerError)
       setTimeout(() => void readSession(), 2000);
     else throw error;
@@ -70,7 +70,7 @@ export async function signOut(): Promise<void> {
   try {
     await ask('sign-ins/current', { method: 'DELETE' });
   } catch (error) {
-    if (!(error instanceof ProblemError && error.problem.code === 'unauthenticated')) throw error;
+    if (!isSignedOut(error)) throw error;
   }
   signedOut.value = false;
   cache.clear();

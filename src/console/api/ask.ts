@@ -10,6 +10,10 @@ export class ProblemError extends Error {
   }
 }
 
+/** Whether the server does not know any more who asks. */
+export const isSignedOut = (error: unknown): boolean =>
+  error instanceof ProblemError && error.problem.code === 'unauthenticated';
+
 /** The server gave no answer. */
 export class NoAnswerError extends Error {}
 

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import { keepPreviousData, QueryClient, QueryObserver, type QueryObserverResult } from '@tanstack/query-core';
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { type Asked, ask, NoAnswerError, ProblemError } from './ask.js';
+import { type Asked, ask, isSignedOut, NoAnswerError, ProblemError } from './ask.js';
 
 /** One cache for all pages: what one of them learns, all show. */
 export const cache = new QueryClient({
@@ -19,9 +19,6 @@ export const cache = new QueryClient({
 export const silentSince = signal<number | null>(null);
 /** Whether the server does not know who asks any more. */
 export const signedOut = signal(false);
-
-const isSignedOut = (error: Error): boolean =>
-  error instanceof ProblemError && error.problem.code === 'unauthenticated';
 
 cache.getQueryCache().subscribe((event) => {
   if (event.type !== 'updated') return;

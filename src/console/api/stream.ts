@@ -1,5 +1,5 @@
 import { EventSourceParserStream } from 'eventsource-parser/stream';
-import { addressOf, ProblemError, problemIn, send } from './ask.js';
+import { addressOf, isSignedOut, ProblemError, problemIn, send } from './ask.js';
 import { signedOut, silentSince } from './query.js';
 
 type Messages = ReadableStream<{
@@ -28,9 +28,6 @@ export async function openStream(
   if (!response.ok || response.body === null) throw problemIn(await response.text(), response.status);
   return response.body.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream());
 }
-
-const isSignedOut = (error: unknown): boolean =>
-  error instanceof ProblemError && error.problem.code === 'unauthenticated';
 
 /** Whether the server refuses a stream, so that another try does not help. */
 export const isRefused = (error: unknown): boolean =>

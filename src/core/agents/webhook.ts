@@ -2,20 +2,20 @@ import { createHmac } from 'node:crypto';
 import { z } from 'zod';
 import { nameText } from '../json.js';
 import { SYSTEM_EVENT_KINDS, type SystemEvent, type SystemEventKind } from '../log/system-event.js';
-import { secretPlace } from '../secrets/secret-place.js';
+import { isThisMachine, secretPlace } from '../secrets/secret-place.js';
 
 /** Requests that tell a server of events of the system. Their form: Standard Webhooks 1.0.0, https://www.standardwebhooks.com. */
 
 const URL_CHARS = 2048;
-const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /** What keeps requests from going to an address; null: nothing. `hasBearer`: they carry a token, which goes to no one on the way. */
 export function addressProblem(text: string, hasBearer: boolean): string | null {
   if (text.length > URL_CHARS || !URL.canParse(text)) return 'is no address such as https://hooks.example.com/holdfast';
-  const { protocol, hostname, username, password } = new URL(text);
+  const url = new URL(text);
+  const { protocol, username, password } = url;
   if (protocol !== 'https:' && protocol !== 'http:') return 'must begin with https:// or http://';
   if (username !== '' || password !== '') return 'has a user or a password: give a token as `bearer`';
-  return protocol === 'http:' && hasBearer && !LOOPBACK.has(hostname)
+  return protocol === 'http:' && hasBearer && !isThisMachine(url)
     ? 'must begin with https://, unless it is this machine: each request carries a token'
     : null;
 }

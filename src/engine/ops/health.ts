@@ -54,51 +54,45 @@ const leftOf = ({ defersContainers: leavesContainers }: EngineContext): Check | 
       }
     : null;
 
-/** What runs in the queue require and no worker has; null: each has a worker that can take it. */
-async function requirementsOf({ stepContext: { knex } }: EngineContext, caller?: Caller): Promise<Check | null> {
-  let found: Check | null = null;
-  const tenant = caller === undefined || mayOperate(caller, 'viewer') ? null : caller.tenant;
-  const looked = unmetRequirements(knex, { queue: SEGMENT_QUEUE, tenant }).then(
-    (unmet) => {
-      const wanted = unmet.map(requirementsSentence).join('; ');
-      if (unmet.length > 0) found = { status: 'warn', detail: `runs wait for a worker with ${wanted}` };
+/** What is read within the time; null: it came too late, or failed. What is wrong with the database its own check says. */
+async function readInTime<T>(reading: Promise<T>): Promise<T | null> {
+  let read: T | null = null;
+  const told = reading.then(
+    (found) => {
+      read = found;
     },
     () => undefined,
   );
-  await within(WITHIN_MS, looked);
-  return found;
+  await within(WITHIN_MS, told);
+  return read;
+}
+
+/** What runs in the queue require and no worker has; null: each has a worker that can take it. */
+async function requirementsOf({ stepContext: { knex } }: EngineContext, caller?: Caller): Promise<Check | null> {
+  const tenant = caller === undefined || mayOperate(caller, 'viewer') ? null : caller.tenant;
+  const unmet = (await readInTime(unmetRequirements(knex, { queue: SEGMENT_QUEUE, tenant }))) ?? [];
+  if (unmet.length === 0) return null;
+  return { status: 'warn', detail: `runs wait for a worker with ${unmet.map(requirementsSentence).join('; ')}` };
 }
 
 /** Whether webhooks are told; null: they are, or there are none. */
 async function webhooksOf({ webhooks, stepContext: { knex } }: EngineContext): Promise<Check | null> {
-  let found: Check | null = null;
   const names = webhooks.map(({ name }) => name);
   if (names.length === 0) return null;
-  const looked = failingWebhooks(knex, names, FAILING_S).then(
-    (failing) => {
-      const detail = `webhooks that are not told of events: ${failing} of ${names.length}; see webhook_failed in the log`;
-      if (failing > 0) found = { status: 'warn', detail };
-    },
-    () => undefined,
-  );
-  await within(WITHIN_MS, looked);
-  return found;
+  const failing = (await readInTime(failingWebhooks(knex, names, FAILING_S))) ?? 0;
+  if (failing === 0) return null;
+  const detail = `webhooks that are not told of events: ${failing} of ${names.length}; see webhook_failed in the log`;
+  return { status: 'warn', detail };
 }
 
 /** What it is only those are told whose it is. */
 async function workOf({ stepContext: { knex, crashLimit } }: EngineContext): Promise<Check> {
-  let found: Check = PASS;
-  const looked = workSetAside(knex, { crashLimit, tenant: null, limit: ASIDE_COUNTED }).then(
-    ({ length }) => {
-      const many = length === ASIDE_COUNTED ? `${length} or more` : String(length);
-      const detail = `processes died with work that is not begun any more: ${many}; see the events work.set_aside`;
-      if (length > 0) found = { status: 'warn', detail };
-    },
-    // What is wrong with the database its own check says.
-    () => undefined,
-  );
-  await within(WITHIN_MS, looked);
-  return found;
+  const aside = await readInTime(workSetAside(knex, { crashLimit, tenant: null, limit: ASIDE_COUNTED }));
+  const length = aside?.length ?? 0;
+  if (length === 0) return PASS;
+  const many = length === ASIDE_COUNTED ? `${length} or more` : String(length);
+  const detail = `processes died with work that is not begun any more: ${many}; see the events work.set_aside`;
+  return { status: 'warn', detail };
 }
 
 const worstOf = (checks: readonly Check[]): Check['status'] =>

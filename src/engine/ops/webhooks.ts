@@ -57,7 +57,7 @@ async function tellWebhook(context: EngineContext, webhook: Webhook, isStopping:
   const place = await takeWebhook(knex, webhook.name, holder);
   if (place === null) return;
   try {
-    await tellFrom(context, { webhook, holder, isStopping }, place);
+    await tellFrom(context, { webhook, holder, isStopping, secrets: secretsOf(webhook) }, place);
   } finally {
     await releaseWebhook(knex, webhook.name, holder);
   }
@@ -67,7 +67,21 @@ interface Telling {
   readonly webhook: Webhook;
   readonly holder: string;
   readonly isStopping: () => boolean;
+  readonly secrets: Secrets;
 }
+
+/** Each is read when the first event of a look is sent, and kept for those after it. */
+interface Secrets {
+  readonly url: string | HeldSecret;
+  readonly signingKey: HeldSecret | null;
+  readonly bearer: HeldSecret | null;
+}
+
+const secretsOf = ({ url, signingKey, bearer }: Webhook): Secrets => ({
+  url: typeof url === 'string' ? url : new HeldSecret(url),
+  signingKey: signingKey === undefined ? null : new HeldSecret(signingKey),
+  bearer: bearer === undefined ? null : new HeldSecret(bearer),
+});
 
 async function tellFrom(context: EngineContext, telling: Telling, { position, tries }: WebhookPlace): Promise<void> {
   const { knex } = context.stepContext;
@@ -104,7 +118,7 @@ async function tellPage(
   const { webhook, holder, isStopping } = telling;
   for (const [at, event] of events.entries()) {
     if (isStopping()) return false;
-    const problem = await problemOfSending(webhook, event, isStopping);
+    const problem = await problemOfSending(telling, event);
     // Another worker sends it again.
     if (problem !== null && isStopping()) return false;
     context.metrics.webhookSent(webhook.name, problem === null ? 'delivered' : 'failed');
@@ -162,17 +176,16 @@ function tellTrimmed(
 
 /** Sends an event. Gives what went wrong, without anything of the address or the answer; null: the server has taken it. */
 async function problemOfSending(
-  { url, signingKey, bearer }: Webhook,
+  { secrets: { url, signingKey, bearer }, isStopping }: Telling,
   event: SystemEvent,
-  isStopping: () => boolean,
 ): Promise<string | null> {
   const stopped = new AbortController();
   const watch = setInterval(() => isStopping() && stopped.abort(), STOP_LOOK_MS);
   try {
     const [address, key, token] = await Promise.all([
-      typeof url === 'string' ? url : new HeldSecret(url).value(),
-      signingKey === undefined ? null : new HeldSecret(signingKey).value(),
-      bearer === undefined ? null : new HeldSecret(bearer).value(),
+      typeof url === 'string' ? url : url.value(),
+      signingKey === null ? null : signingKey.value(),
+      bearer === null ? null : bearer.value(),
     ]);
     const unfit = addressProblem(address, token !== null);
     if (unfit !== null) return `the url ${unfit}`;

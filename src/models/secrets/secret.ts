@@ -3,6 +3,7 @@ import { constants, existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { FieldError } from '../../core/errors/errors.js';
+import { isSecret, type Secret } from '../../core/secrets/secret-place.js';
 
 const TIMEOUT_MS = 10_000;
 const COMMAND_OUTPUT_BYTES_MAX = 64 * 1024;
@@ -60,28 +61,7 @@ async function readSecretFile(path: string): Promise<string> {
 
 const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : 'unknown');
 
-/**
- * Where a key is, and how it is read. It holds no value: what is read stays in the memory of the one that uses it. It is read when
- * the first request needs it, and once more when a server refuses it.
- */
-export interface Secret {
-  /** For messages: what a person has to look at, such as `the file /run/secrets/key`. */
-  readonly place: string;
-  /** The file that holds it, if one does. */
-  readonly path?: string;
-  /** What is wrong with the declaration itself, found without reading anything. */
-  readonly problem?: string | null;
-  /** False: there is nothing to read now, which can be told without reading. */
-  isThere?(): boolean;
-  /** Throws an error that does not repeat what was read. */
-  read(): Promise<string>;
-}
-
-export const isSecret = (value: unknown): value is Secret =>
-  typeof value === 'object' &&
-  value !== null &&
-  typeof Reflect.get(value, 'place') === 'string' &&
-  typeof Reflect.get(value, 'read') === 'function';
+export { isSecret, type Secret };
 
 /** The field of a configuration whose secret is not there. */
 export const missingAt = (pointer: string, value: unknown): readonly FieldError[] =>

@@ -1,3 +1,4 @@
+import { isThisMachine } from '../../core/secrets/secret-place.js';
 import { HeldSecret } from '../../models/secrets/held-secret.js';
 import { isSecret, type Secret } from '../../models/secrets/secret.js';
 import { invalidTool } from '../define/tool-declaration.js';
@@ -23,7 +24,6 @@ interface Held {
 /** Where a tool, or a function that sends, carries its secrets; the same in every copy of this module. */
 const SECRETS = Symbol.for('holdfast.secrets');
 const HEADER = /^[!#$%&'*+.^_`|~\w-]{1,128}$/;
-const LOOPBACK = new Set(['127.0.0.1', 'localhost', '[::1]']);
 /** What decides where a request goes and where it ends. */
 const NOT_OURS = /^(host|connection|content-length|transfer-encoding|te|trailer|upgrade|expect|proxy-.*)$/;
 
@@ -39,7 +39,7 @@ export class BoundCredentials {
       const url = URL.canParse(origin) ? new URL(origin) : null;
       if (url === null || url.origin !== origin)
         throw invalid('origin', 'must be written https://host or https://host:port');
-      if (url.protocol !== 'https:' && !LOOPBACK.has(url.hostname) && !plain(url))
+      if (url.protocol !== 'https:' && !isThisMachine(url) && !plain(url))
         throw invalid('origin', 'must begin with https://, unless it is this machine');
       if (!isSecret(secret)) throw invalid('secret', 'must be a secret, such as secret.env(name)');
       if (secret.problem) throw invalid('secret', secret.problem);
