@@ -94,7 +94,10 @@ export async function publishFolder(folder: ExportFolder, from: string): Promise
   if (mine !== null) await withdrawFolder(folder, mine.export, mine.revision);
   await assertNew(folder);
   await rename(from, folder.path).catch(async (error: unknown) => {
-    if (!(await isThere())) throw error;
+    if (await isThere()) return;
+    // Someone else may have made the folder in between.
+    await assertNew(folder);
+    throw error;
   });
 }
 

@@ -14,7 +14,10 @@ import { redactThen } from './redact-run.js';
 
 /** Rows that belong together, and the runs that they were made of. */
 export interface MadeRows {
+  /** The task, which decides the split. */
   readonly task: string;
+  /** The task as it is shown, after the redaction. */
+  readonly shownTask: string;
   readonly rows: readonly ExportRow[];
   readonly runs: readonly { readonly id: string; readonly head: { readonly seq: number; readonly hash: string } }[];
   /** Runs that these have started and whose words are in the rows, too. */
@@ -55,10 +58,13 @@ async function madeOf(
   if (read.type === 'skipped') return read.why;
   const { run } = read;
   if (!isWanted(run, request.filters)) return 'filtered';
-  const rows = await redactThen(run, request, (clean) => exportRows(clean, request.format, request.options));
+  const { rows, shownTask } = await redactThen(run, request, (clean) => ({
+    rows: exportRows(clean, request.format, request.options),
+    shownTask: clean.task,
+  }));
   return rows.length === 0
     ? 'nothing_said'
-    : { task: run.task, rows, runs: [sourceOf(run)], below: idsBelow(run.family) };
+    : { ...{ task: run.task, shownTask }, rows, runs: [sourceOf(run)], below: idsBelow(run.family) };
 }
 
 const idsBelow = ({ children }: Family): string[] => [...children].flatMap(([id, family]) => [id, ...idsBelow(family)]);
@@ -183,8 +189,9 @@ async function pairsOf(reader: Reader, { name, heard, skipped }: Task): Promise<
     const sides = [await wordsOf(reader, better), await wordsOf(reader, worse)] as const;
     // Erased or deleted since.
     if (sides[0] === null || sides[1] === null) continue;
-    const rows = [pairRow(name, sides[0], sides[1], pair.margin)];
-    made.push({ task: name, rows, runs: [better.source, worse.source], below: [] });
+    const rows = [pairRow(sides[0], sides[1], pair.margin)];
+    const tasks = { task: name, shownTask: sides[0].task };
+    made.push({ ...tasks, rows, runs: [better.source, worse.source], below: [] });
   }
   const unpaired = heard.length - chosen.duplicates - 2 * made.length;
   return { made, skipped: addSkipped(skipped, { duplicate: chosen.duplicates, unpaired }) };

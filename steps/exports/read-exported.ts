@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import { type AgentPrompt, promptsIn } from '../../src/core/agents/agent-prompt.js';
+import type { SeenEnvironment } from '../../src/core/containers/step-environment.js';
 import type { Family } from '../../src/core/exports/atif.js';
 import { type Conversation, isAssistant } from '../../src/core/exports/conversation.js';
 import { foldConversation } from '../../src/core/exports/conversation-fold.js';
@@ -9,8 +10,10 @@ import { falseRun, isDefinition } from '../../src/core/integrity/begin-rows.js';
 import { asJson, jsonValue } from '../../src/core/json.js';
 import type { ToldEvent } from '../../src/core/log/event.js';
 import type { RewardView } from '../../src/core/tasks/reward.js';
+import type { LoggedEvent } from '../../src/core/trajectories/step-fold.js';
 import { foldTrajectory, trajectoryRunOf } from '../../src/core/trajectories/trajectory.js';
 import { chargesOfRuns, type TurnCharges } from '../../src/storage/budgets/charges.js';
+import { seenEnvironments } from '../../src/storage/containers/environments.js';
 import { breathe, inBreaths } from '../../src/storage/database/timing.js';
 import { type RunToExport, readDefinitions, readListed } from '../../src/storage/exports/export-runs.js';
 import { logSizes, readLogs } from '../../src/storage/log/read-events.js';
@@ -77,10 +80,12 @@ export async function* readExported<T>(
 interface Loaded {
   readonly listed: RunToExport;
   readonly sizeBytes: number;
-  readonly log: () => Promise<readonly ToldEvent[]>;
+  readonly log: () => Promise<readonly LoggedEvent[]>;
   readonly reward: RewardView | null;
   readonly scores: Scores;
   readonly charges: TurnCharges;
+  /** Null: the run has none, or the format is not `jsonl`. */
+  readonly environment: SeenEnvironment | null;
 }
 
 async function* readBatches(reader: Reader, { exportId, after, upTo }: Stretch): AsyncIterable<readonly Loaded[]> {
@@ -92,6 +97,7 @@ async function* readBatches(reader: Reader, { exportId, after, upTo }: Stretch):
     const ids = rows.map(({ id }) => id);
     const sizes = await logSizes(db, ids);
     const charges = format === 'jsonl' ? await chargesOfRuns(db, ids) : new Map<string, TurnCharges>();
+    const environments = format === 'jsonl' ? await seenEnvironments(db, ids) : new Map<string, SeenEnvironment>();
     await learnPrompts(reader, rows);
     const sizeOf = (one: RunToExport): number => (one.row === null ? 0 : (sizes.get(one.row.id) ?? 0));
     for (const batch of batches(page, sizeOf)) {
@@ -102,6 +108,7 @@ async function* readBatches(reader: Reader, { exportId, after, upTo }: Stretch):
         ...{ listed, sizeBytes: sizeOf(listed), log: logs.get(listed.run_id) ?? (async () => []) },
         scores: scores.get(listed.run_id) ?? { quality: null, diversity: null },
         ...{ reward: rewards.get(listed.run_id) ?? null, charges: charges.get(listed.run_id) ?? new Map() },
+        environment: environments.get(listed.run_id) ?? null,
       }));
     }
     read += page.length;
@@ -148,7 +155,7 @@ const promptsOf = ({ prompts }: Reader, { agent_hash }: RunRow): ReadonlyMap<str
 
 async function exportedOf(
   reader: Reader,
-  { listed, sizeBytes, log, reward, charges, scores }: Loaded,
+  { listed, sizeBytes, log, reward, charges, scores, environment }: Loaded,
 ): Promise<Exported> {
   const { row, task } = listed;
   if (row === null) return { listed, type: 'skipped', why: 'deleted' };
@@ -161,8 +168,8 @@ async function exportedOf(
   const children = await childrenIn(reader, conversation);
   if (children === null) return { listed, type: 'skipped', why: 'row_changed' };
   const chargesOf = (turn: number) => charges.get(turn) ?? [];
-  const trajectory =
-    reader.format === 'jsonl' ? asJson(await inBreaths(foldTrajectory(facts, events, { chargesOf }))) : null;
+  const beside = { chargesOf, environment, diversityScore: scores.diversity };
+  const trajectory = reader.format === 'jsonl' ? asJson(await inBreaths(foldTrajectory(facts, events, beside))) : null;
   const family = { conversation, prompts: promptsOf(reader, row), children };
   return { listed, type: 'run', run: { family, task, worth: trajectoryRunOf(facts), scores, trajectory } };
 }

@@ -2,7 +2,15 @@ import { type Context, createContext, Script } from 'node:vm';
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import type { ExportRequest } from '../../src/core/exports/export.js';
 import type { ExportedRun } from '../../src/core/exports/export-row.js';
-import { cleanInPieces, type Redaction, redactFamily, redactorOf } from '../../src/core/exports/redaction.js';
+import {
+  cleanInPieces,
+  cleanResult,
+  cleanTags,
+  cleanTask,
+  type Redaction,
+  redactFamily,
+  redactorOf,
+} from '../../src/core/exports/redaction.js';
 import type { JsonValue } from '../../src/core/json.js';
 import { Allowance } from '../../src/core/limits/allowance.js';
 import { withoutKnownSecrets } from '../../src/models/secrets/known-secrets.js';
@@ -37,7 +45,14 @@ export async function redactThen<T>(
 
 function* redactedOf(run: ExportedRun, clean: (value: JsonValue) => JsonValue): Generator<void, ExportedRun> {
   const family = yield* redactFamily(run.family, clean);
-  return { ...run, family, trajectory: yield* cleanInPieces(run.trajectory, clean) };
+  const { result, tags } = run.worth;
+  const worth = {
+    ...run.worth,
+    result: result === null ? null : cleanResult(result, clean),
+    tags: cleanTags(tags, clean),
+  };
+  const task = cleanTask(run.task, clean);
+  return { ...run, family, worth, task, trajectory: yield* cleanInPieces(run.trajectory, clean) };
 }
 
 /** Does work in slices, which may take so long together. */

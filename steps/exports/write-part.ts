@@ -164,8 +164,8 @@ async function withoutDoubles(
 }
 
 /** What rows came from: for each run the head of its log, which shows whether the log is the same. */
-const evidenceOf = ({ task, rows, runs }: MadeRows, split: string): JsonObject[] =>
+const evidenceOf = ({ shownTask, rows, runs }: MadeRows, split: string): JsonObject[] =>
   runs.map(({ id, head }) => ({
-    ...{ run: id, task, split, rows: rows.length, head: { ...head } },
+    ...{ run: id, task: shownTask, split, rows: rows.length, head: { ...head } },
     digests: rows.map(({ digest }) => digest),
   }));

@@ -52,7 +52,7 @@ const pairs = goldenLogs().flatMap((events) => {
   const both = attempts(events);
   // One in which no one said a text is the same twice, and no pair.
   if (both === null || both[0].worth.said === both[1].worth.said) return [];
-  return [pairRow('task', both[0], both[1], 1)];
+  return [pairRow(both[0], both[1], 1)];
 });
 
 /** What TRL does with a row, which it refuses where the prompt alone is not how prompt and answer begin. */

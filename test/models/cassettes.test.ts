@@ -229,6 +229,22 @@ describe('the file of a cassette', () => {
     expect(textIn((await ask(await played(name), 'Bye')).output)).toBe('b');
   });
 
+  it('whose writer died in the first line begins again, and a file of something else stays as it is', async () => {
+    const recordTo = await mkdtemp(join(directory, 'first-'));
+    await using server = await wireServer(says(lastChunk({}, { content: 'a' })));
+    await writeFile(join(recordTo, 'm.jsonl'), '{"api":"oll');
+    await ask(new OllamaModel('m', { baseURL: server.url, recordTo }));
+    await expect
+      .poll(async () =>
+        (await readFile(join(recordTo, 'm.jsonl'), 'utf8')).split('\n').map((line) => line.slice(0, 14)),
+      )
+      .toEqual(['{"api":"ollama', '{"answer":{"cu', '']);
+    await writeFile(join(recordTo, 'n.jsonl'), 'notes');
+    const other = new OllamaModel('n', { baseURL: server.url, recordTo });
+    expect(await failureOf(ask(other))).toMatchObject({ code: 'cassette_invalid' });
+    expect(await readFile(join(recordTo, 'n.jsonl'), 'utf8')).toBe('notes');
+  });
+
   it.skipIf(!existsSync('/dev/full'))(
     'that cannot be written fails the call, or the next one of a reader that left',
     async () => {

@@ -15,12 +15,16 @@ describe('a failed model call', () => {
     [500, true],
     [502, true],
     [503, true],
+    [507, true],
+    [520, true],
+    [524, true],
     [529, true],
     [400, false],
     [401, false],
     [403, false],
     [422, false],
     [501, false],
+    [505, false],
   ])('with status %i is retryable: %s', (status, retryable) => {
     expect(classifyModelFailure(withFields('no', { status }))).toMatchObject({ code: 'model_failed', retryable });
     expect(classifyModelFailure(withFields('no', { name: 'ResponseError', status_code: status })).retryable).toBe(

@@ -14,6 +14,8 @@ export interface Attempt {
   readonly answer: readonly ChatMessage[];
   readonly tools: readonly ChatTool[];
   readonly run: { readonly id: string; readonly agent: string; readonly model: string; readonly headHash: string };
+  /** What runs that try the same have in common, as it is shown. */
+  readonly task: string;
   readonly worth: AttemptWorth;
 }
 
@@ -28,7 +30,7 @@ export interface AttemptWorth {
 }
 
 /** A run as an attempt, or why it is none. */
-export function attemptOf({ family, worth }: ExportedRun, options: ChatOptions): Attempt | SkipReason {
+export function attemptOf({ family, task, worth }: ExportedRun, options: ChatOptions): Attempt | SkipReason {
   const { conversation, prompts } = family;
   const { run, head } = conversation;
   const own = conversation.loops.filter(({ within }) => within === null);
@@ -46,7 +48,7 @@ export function attemptOf({ family, worth }: ExportedRun, options: ChatOptions):
   const last = prompt.at(-1)?.role;
   if (last !== 'user' && last !== 'tool') return 'unpaired';
   return {
-    ...{ prompt, answer: messages.slice(context), tools },
+    ...{ prompt, answer: messages.slice(context), tools, task },
     run: { id: run.id, agent, model: models[0] ?? '', headHash: head.hash },
     worth: {
       reward: worth.totalReward,
@@ -113,8 +115,8 @@ const contradicts = (better: AttemptWorth, worse: AttemptWorth): boolean =>
   better.verificationPassed === false && worse.verificationPassed === true;
 
 /** A pair as a row. Prompt and tools are the same on both sides. */
-export function pairRow(task: string, chosen: Attempt, rejected: Attempt, margin: number): ExportRow {
-  const { prompt, tools } = chosen;
+export function pairRow(chosen: Attempt, rejected: Attempt, margin: number): ExportRow {
+  const { prompt, tools, task } = chosen;
   const content: JsonObject = {
     prompt: toJson(prompt),
     chosen: toJson(chosen.answer),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { AgentPrompt } from '../agents/agent-prompt.js';
+import type { AgentPrompt, ToolDefinition } from '../agents/agent-prompt.js';
+import type { WorkspaceChanges } from '../containers/workspace-changes.js';
 import { bytesOf, type ContentPart } from '../content-part.js';
 import { isObject, type JsonObject, type JsonValue } from '../json.js';
 import { Allowance } from '../limits/allowance.js';
@@ -10,8 +11,9 @@ import {
   patternProblem,
   patternSize,
 } from '../limits/linear-pattern.js';
+import type { TrajectoryResult } from '../trajectories/trajectory-result.js';
 import type { Family } from './atif.js';
-import type { ConversationMessage, Loop } from './conversation.js';
+import type { ConversationMessage, Loop, ToolMessage } from './conversation.js';
 import { outputText } from './conversation-items.js';
 
 /** What is taken out of conversations before they are exported. */
@@ -111,7 +113,10 @@ export const textsBy = (change: (text: string) => string): Clean =>
 function withinJson(text: string, clean: Clean): string {
   if (!/^\s*[{[]/.test(text)) return text;
   try {
-    return JSON.stringify(clean(JSON.parse(text)));
+    const value: JsonValue = JSON.parse(text);
+    const cleaned = clean(value);
+    // A text in which nothing is hidden keeps its spaces and its long numbers.
+    return cleaned === value ? text : JSON.stringify(cleaned);
   } catch {
     return text;
   }
@@ -149,6 +154,52 @@ function saidText(said: string, clean: Clean): string {
   }
 }
 
+/** Words of a JSON schema that are values, and not its structure. */
+const SAID_IN_SCHEMA: ReadonlySet<string> = new Set([
+  ...['title', 'description', '$comment', 'default', 'const', 'enum', 'examples'],
+]);
+/** Members of a JSON schema whose own members are schemas under names that arguments have. */
+const NAMED_IN_SCHEMA: ReadonlySet<string> = new Set([
+  ...['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'],
+]);
+
+/** Redacts the words of a schema. Names of arguments stay: calls are made with them. */
+function schemaWith(schema: JsonValue, clean: Clean): JsonValue {
+  if (Array.isArray(schema)) return schema.map((one: JsonValue) => schemaWith(one, clean));
+  if (!isObject(schema)) return schema;
+  const members = Object.entries(schema).map(([name, value]): [string, JsonValue] => {
+    if (SAID_IN_SCHEMA.has(name)) return [name, clean(value)];
+    if (!NAMED_IN_SCHEMA.has(name) || !isObject(value)) return [name, schemaWith(value, clean)];
+    const named = Object.entries(value).map(([one, of]): [string, JsonValue] => [one, schemaWith(of, clean)]);
+    return [name, Object.fromEntries(named)];
+  });
+  return Object.fromEntries(members);
+}
+
+/** Redacts a value as a field of this name. */
+const cleanField = (name: string, value: JsonValue, clean: Clean): JsonValue =>
+  Object.values(clean({ [name]: value }) as JsonObject)[0] ?? null;
+
+const TASK_ID = 'task:';
+
+/** Redacts the name of a task, if a caller gave it. A digest of the input stays. */
+export const cleanTask = (task: string, clean: Clean): string =>
+  task.startsWith(TASK_ID) ? `${TASK_ID}${String(cleanField('taskId', task.slice(TASK_ID.length), clean))}` : task;
+
+/** Redacts the tags of a run; none where their field is hidden. */
+export function cleanTags(tags: readonly string[], clean: Clean): string[] {
+  const cleaned = cleanField('tags', [...tags], clean);
+  return Array.isArray(cleaned) ? cleaned.map(String) : [];
+}
+
+/** Redacts the words of a result: errors, reasons and names of signals. */
+export function cleanResult(result: TrajectoryResult, clean: Clean): TrajectoryResult {
+  const text = (value: string): string => String(clean(value));
+  if (result.type === 'success') return result;
+  if (result.type === 'partial_success') return { ...result, missing: result.missing.map(text) };
+  return { ...result, reason: text(result.reason) };
+}
+
 /**
  * A family of runs with everything redacted that was said in it, or of it, a message at a time. Ids, hashes and times stay: they are the
  * evidence.
@@ -161,16 +212,25 @@ export function* redactFamily(family: Family, clean: Clean): Generator<void, Fam
     if (one.type === 'text') return { ...one, text: text(one.text) };
     return bytesOf(one.url) === null ? { ...one, url: text(one.url) } : one;
   };
+  const files = (changes: WorkspaceChanges): WorkspaceChanges => ({
+    ...changes,
+    cwd: text(changes.cwd),
+    files: changes.files.map((file) => ({ ...file, path: text(file.path) })),
+  });
+  const toolMessage = (one: ToolMessage): ToolMessage => {
+    const { outcome, workspace } = one;
+    const seen = workspace === undefined ? one : { ...one, workspace: files(workspace) };
+    if (outcome === null) return { ...seen, text: text(one.text) };
+    if (outcome.type !== 'output')
+      return { ...seen, text: text(one.text), outcome: { ...outcome, message: text(outcome.message) } };
+    const output = clean(outcome.output);
+    const said = outcome.text === undefined ? undefined : saidText(outcome.text, clean);
+    if (output === outcome.output && said === outcome.text) return seen;
+    const redacted = { type: 'output' as const, output, ...(said === undefined ? {} : { text: said }) };
+    return { ...seen, text: said ?? outputText(output), outcome: redacted };
+  };
   const message = (one: ConversationMessage): ConversationMessage => {
-    if (one.role === 'tool') {
-      const { outcome } = one;
-      if (outcome?.type !== 'output') return { ...one, text: text(one.text) };
-      const output = clean(outcome.output);
-      const said = outcome.text === undefined ? undefined : saidText(outcome.text, clean);
-      if (output === outcome.output && said === outcome.text) return one;
-      const redacted = { type: 'output' as const, output, ...(said === undefined ? {} : { text: said }) };
-      return { ...one, text: said ?? outputText(output), outcome: redacted };
-    }
+    if (one.role === 'tool') return toolMessage(one);
     if (one.role !== 'assistant') return { ...one, text: text(one.text), parts: one.parts?.map(part) ?? null };
     return {
       ...one,
@@ -188,9 +248,14 @@ export function* redactFamily(family: Family, clean: Clean): Generator<void, Fam
   };
   const { conversation, prompts, children } = family;
   const { run, loops } = conversation;
+  const tool = ({ name, description, parameters }: ToolDefinition): ToolDefinition => ({
+    name,
+    description: text(description),
+    parameters: schemaWith(parameters, clean) as JsonObject,
+  });
   const prompt = ({ instructions, tools }: AgentPrompt): AgentPrompt => ({
     instructions: instructions === null ? null : text(instructions),
-    tools: new Map([...tools].map(([name, tool]) => [name, { ...tool, description: text(tool.description) }])),
+    tools: new Map([...tools].map(([name, one]) => [name, tool(one)])),
   });
   const clear: Loop[] = [];
   for (const loop of loops) {

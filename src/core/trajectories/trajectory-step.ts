@@ -95,7 +95,10 @@ export const trajectoryStep = z
       costUsd: usdText.nullable().describe('What the answer cost; null: no price is known.'),
       attempts: z.int().describe('How many times the model was asked in this run, as far as it was charged.'),
       latencyMs: z.int().nullable().describe('From the request to the answer; null: it was not requested in this log.'),
-      worker: z.string().nullable().describe('Who wrote the answer into the log; null: a door did.'),
+      worker: z
+        .string()
+        .nullable()
+        .describe('The worker that wrote the answer into the log; null: the process that took a request did.'),
       events: z.object({ from: z.int(), to: z.int() }),
       startedAt: z.string(),
       endedAt: z.string(),

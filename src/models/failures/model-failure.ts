@@ -39,7 +39,12 @@ interface ModelFailure {
   readonly hint: string | null;
 }
 
-const RETRYABLE_STATUS = new Set([408, 409, 425, 429, 500, 502, 503, 504, 529]);
+const RETRYABLE_STATUS = new Set([408, 409, 425, 429]);
+/** The server will say the same again: it has no such method, or no such version of HTTP. */
+const FINAL_STATUS = new Set([501, 505]);
+
+const passesBy = (status: number): boolean =>
+  RETRYABLE_STATUS.has(status) || (status >= 500 && !FINAL_STATUS.has(status));
 
 /** Judges any error of a model call: of the `openai` and `ollama` packages, of `fetch` and sockets, and our own. */
 export function classifyModelFailure(error: unknown, now: number = Date.now()): ModelFailure {
@@ -68,7 +73,7 @@ function judgeStatus(status: number, chain: readonly unknown[], message: string,
   const headers = chain.map((item) => (isRecord(item) ? item['headers'] : undefined)).find(isHeaders);
   const asked = headers?.get('x-should-retry') ?? null;
   const retryable =
-    asked === 'true' || (asked !== 'false' && RETRYABLE_STATUS.has(status) && !codes.includes('insufficient_quota'));
+    asked === 'true' || (asked !== 'false' && passesBy(status) && !codes.includes('insufficient_quota'));
   return failure('model_failed', message, retryable, headers === undefined ? null : retryAfterMs(headers, now));
 }
 

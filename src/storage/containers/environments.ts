@@ -93,11 +93,26 @@ export async function findEnvironment(
 }
 
 /** What a trajectory shows of the environment of a run, also when nothing of it is left; null: it has none. */
-export async function seenEnvironment(db: Knex, runId: string): Promise<SeenEnvironment | null> {
-  const row = await rows(db).where({ run_id: runId, purpose: 'run' }).orderBy('attempt', 'desc').first('spec');
-  if (row === undefined) return null;
-  const { workdir, env } = specOf({ run_id: runId, spec: row.spec });
-  return { workdir, names: Object.keys(env).sort() };
+export const seenEnvironment = async (db: Knex, runId: string): Promise<SeenEnvironment | null> =>
+  (await seenEnvironments(db, [runId])).get(runId) ?? null;
+
+/** The same of several runs; those without an environment are not in it. */
+export async function seenEnvironments(
+  db: Knex,
+  runIds: readonly string[],
+): Promise<ReadonlyMap<string, SeenEnvironment>> {
+  const newestLast = await rows(db)
+    .where({ purpose: 'run' })
+    .whereRaw('run_id = any(?)', [[...runIds]])
+    .orderBy('attempt')
+    .select('run_id', 'spec');
+  const newest = new Map(newestLast.map((row) => [row.run_id, row]));
+  return new Map(
+    [...newest].map(([runId, row]) => {
+      const { workdir, env } = specOf(row);
+      return [runId, { workdir, names: Object.keys(env).sort() }];
+    }),
+  );
 }
 
 /** Keeps an environment before anything of it exists. The first one stands. */

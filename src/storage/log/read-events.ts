@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import { HoldfastError } from '../../core/errors/errors.js';
 import type { JsonValue } from '../../core/json.js';
-import type { RunEvent, ToldEvent } from '../../core/log/event.js';
+import type { RunEvent } from '../../core/log/event.js';
 import type { LoggedEvent } from '../../core/trajectories/step-fold.js';
 import { inBreaths } from '../database/timing.js';
 import { type PageRows, rowsOfPage } from '../runs/page-rows.js';
@@ -133,23 +133,17 @@ export async function logSizes(db: Knex, runIds: readonly string[]): Promise<Rea
 
 /** What an event tells, as a list of JSON: its payload is JSON as it stands, and nothing in our own words and hashes needs an escape. */
 const TOLD = `concat('[', seq, ',"', kind, '","', at, '",', coalesce(data, 'null'), ',', state_version, ',"',
-  state_hash_before, '","', state_hash_after, '","', hash, '"]')`;
+  state_hash_before, '","', state_hash_after, '","', hash, '",', coalesce(to_json(worker)::text, 'null'), ']')`;
 
-type Told = readonly [number, string, string, JsonValue | null, number, string, string, string];
+type Told = readonly [number, string, string, JsonValue | null, number, string, string, string, string | null];
 
-const toldBy = ([seq, kind, at, data, stateVersion, stateHashBefore, stateHashAfter, hash]: Told): ToldEvent => ({
-  seq,
-  kind,
-  at,
-  data,
-  stateVersion,
-  stateHashBefore,
-  stateHashAfter,
-  hash,
-});
+const toldBy = (told: Told): LoggedEvent => {
+  const [seq, kind, at, data, stateVersion, stateHashBefore, stateHashAfter, hash, worker] = told;
+  return { seq, kind, at, data, stateVersion, stateHashBefore, stateHashAfter, hash, worker };
+};
 
-function* eventsIn(log: string): Generator<void, readonly ToldEvent[]> {
-  const told: ToldEvent[] = [];
+function* eventsIn(log: string): Generator<void, readonly LoggedEvent[]> {
+  const told: LoggedEvent[] = [];
   for (let from = 0; from < log.length; ) {
     const end = log.indexOf('\n', from);
     const to = end < 0 ? log.length : end;
@@ -160,11 +154,11 @@ function* eventsIn(log: string): Generator<void, readonly ToldEvent[]> {
   return told;
 }
 
-/** Whole logs, by run, without what only proves them. A log is a text until it is asked for: so it takes the least room. An event has a line. */
+/** Whole logs, by run, without what only proves them. A log is a text until it is asked for, which takes the least room. */
 export async function readLogs(
   db: Knex,
   runIds: readonly string[],
-): Promise<ReadonlyMap<string, () => Promise<readonly ToldEvent[]>>> {
+): Promise<ReadonlyMap<string, () => Promise<readonly LoggedEvent[]>>> {
   const rows: { run_id: string; log: string }[] = await events(db)
     .whereRaw('run_id = any(?)', [[...runIds]])
     .groupBy('run_id')

@@ -28,3 +28,9 @@ it('redacts the text of an output as well, and it stays JSON in its order', () =
     ...{ text: said, outcome: { text: said, output: { to: '<mail>', at: { password: '[redacted]', a: 1 } } } },
   });
 });
+
+it('leaves a text that is JSON as it was written where nothing in it is hidden', () => {
+  const text = '{ "id": 12345678901234567890,\n  "at": [1.0] }';
+  expect(clean(text)).toBe(text);
+  expect(clean('{ "password": "hunter2" }')).toBe('{"password":"[redacted]"}');
+});
