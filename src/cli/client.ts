@@ -1,14 +1,9 @@
 import type { z } from 'zod';
 import type { Calls, KeyedOptions } from '../client/calls.js';
-import {
-  ANSWER_TIMEOUT_MS,
-  type Ask,
-  keyHeader,
-  type Route,
-  requestOf,
-  signalOf,
-  withQuery,
-} from '../client/requests.js';
+import { HoldfastError as ClientError } from '../client/failure.js';
+import * as requests from '../client/requests.js';
+import { ANSWER_TIMEOUT_MS, type Ask, keyHeader, type Route, signalOf, withQuery } from '../client/requests.js';
+import { HoldfastError } from '../core/errors/errors.js';
 import type { DecisionRequest, InterruptionView } from '../core/interruptions/interruption.js';
 import type { RunDelta } from '../core/log/delta.js';
 import type { RunEvent } from '../core/log/event.js';
@@ -48,14 +43,28 @@ const routeOf = ({ method, path, query, body }: Operation): Route => ({
   takes: Object.keys((method === 'GET' ? query : body).shape).length > 0,
 });
 
+/** What the client refuses of a request is an error of this command line. */
+function refused<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof ClientError)) throw error;
+    throw new HoldfastError(error.code, error.message, { hint: error.hint, cause: error });
+  }
+}
+
+const requestOf = (route: Route, given: readonly unknown[]) => refused(() => requests.requestOf(route, given));
+
 export function createClient(baseUrl: string, token: string): Client {
   const url = baseUrl.replace(/\/+$/, '');
 
-  async function send(method: string, path: string, { query, body, lines, headers, signal }: Sent): Promise<Response> {
+  async function send(method: string, path: string, { query, body, lines, signal, ...sent }: Sent): Promise<Response> {
+    const own = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
+    const headers = refused(() => requests.sendable({ ...own, ...sent.headers }));
     try {
       return await fetch(`${url}${withQuery(path, query)}`, {
         method,
-        headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json', ...headers },
+        headers,
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         ...(lines === undefined ? {} : { body: lines, duplex: 'half' as const }),
         ...(signal === undefined ? {} : { signal }),

@@ -11,7 +11,7 @@ import type { CallOptions, Calls, KeyedOptions } from './calls.js';
 import { errorOfAnswer, misused, notReached } from './failure.js';
 import { readLines, readMessages } from './messages.js';
 import { reconnecting } from './reconnect.js';
-import { type Ask, keyHeader, type Route, requestOf, signalOf, withQuery } from './requests.js';
+import { type Ask, bodyText, keyHeader, type Route, requestOf, sendable, signalOf, withQuery } from './requests.js';
 import { ROUTES } from './routes.js';
 
 export type { ErrorCode } from '../core/errors/errors.js';
@@ -75,6 +75,8 @@ export interface Client extends Calls<Partial<KeyedOptions>> {
   streamSystemEvents(options?: FollowSystemOptions): AsyncGenerator<SystemEvent | SystemGap, void>;
 }
 
+const VERDICTS: readonly DecisionRequest['verdict'][] = ['approve', 'reject', 'answer'];
+
 function routeOf(text: string): Route {
   const [method = '', path = '', takes] = text.split(' ');
   return { method, path, takes: takes !== undefined };
@@ -82,6 +84,8 @@ function routeOf(text: string): Route {
 
 /** Address of the server, without a slash at its end. Throws `invalid_request`: `fetch` refuses users and passwords, and errors would show them. */
 function baseOf(url: string): string {
+  if (typeof url !== 'string' || url === '')
+    throw misused('The client has no url.', 'Give the address of the server, such as http://127.0.0.1:3000.');
   if (!/\/\/[^/]*@/.test(url)) return url.replace(/\/+$/, '');
   throw misused(
     'The url of the client names a user or a password.',
@@ -98,12 +102,14 @@ export function createClient({ url, token, fetch: ask = globalThis.fetch.bind(gl
     signal?.aborted === true ? signal.reason : away(cause);
 
   async function send(method: string, path: string, sent: Ask, signal?: AbortSignal, text?: string): Promise<Response> {
-    const shownToken = typeof token === 'string' ? token : await token();
+    const Authorization = `Bearer ${typeof token === 'string' ? token : await token()}`;
+    const headers = sendable({ Authorization, 'Content-Type': 'application/json', ...sent.headers });
+    const body = text ?? (sent.body === undefined ? undefined : bodyText(sent.body));
     const response = await ask(`${base}${withQuery(path, sent.query)}`, {
       method,
       redirect: 'manual',
-      headers: { Authorization: `Bearer ${shownToken}`, 'Content-Type': 'application/json', ...sent.headers },
-      ...(text === undefined ? (sent.body === undefined ? {} : { body: JSON.stringify(sent.body) }) : { body: text }),
+      headers,
+      ...(body === undefined ? {} : { body }),
       ...(signal === undefined ? {} : { signal }),
     }).catch((cause: unknown) => {
       throw failed(signal)(cause);
@@ -163,8 +169,11 @@ export function createClient({ url, token, fetch: ask = globalThis.fetch.bind(gl
   return {
     // Each takes what its operation says, which no type of a list can say of all of them.
     ...(Object.fromEntries(calls) as unknown as Calls<Partial<KeyedOptions>> & Pick<Client, 'getMetrics'>),
-    decide: (id, { verdict, ...body }, options) =>
-      call(routeOf(ROUTES[verdict]), [id, body, options]) as Promise<InterruptionView>,
+    decide: async (id, { verdict, ...body }, options) => {
+      if (!VERDICTS.includes(verdict))
+        throw misused(`The verdict is ${JSON.stringify(verdict)}.`, `Give one of ${VERDICTS.join(', ')}.`);
+      return call(routeOf(ROUTES[verdict]), [id, body, options]) as Promise<InterruptionView>;
+    },
     async *submitTasks(lines, { key, signal }) {
       const { method, path } = routeOf(ROUTES.submitTasks);
       const headers = { ...keyHeader(key), 'Content-Type': 'application/x-ndjson' };

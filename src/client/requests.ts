@@ -1,4 +1,5 @@
 import type { Query } from './calls.js';
+import { misused } from './failure.js';
 
 /** What a request needs to know of an operation. */
 export interface Route {
@@ -21,18 +22,51 @@ interface Given {
 }
 
 export const ANSWER_TIMEOUT_MS = 90_000;
+/** As long as every runtime waits. */
+const LONGEST_TIMEOUT_MS = 2_147_483_647;
 
 export const keyHeader = (key: string) => ({ 'Idempotency-Key': `"${key.replaceAll(/["\\]/g, '\\$&')}"` });
 
 /** Takes what a call was given apart: the values of its path, its query or body, and its options. */
 export function requestOf({ method, path, takes }: Route, given: readonly unknown[]) {
   const left = [...given];
-  const filled = path.replaceAll(/\{\w+\}/g, () => encodeURIComponent(String(left.shift())));
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => pathValue(name, left.shift()));
   const input = takes ? ((left.shift() ?? {}) as Query<never>) : {};
   const { key, ...options } = (left.shift() ?? {}) as Given;
   const sent = method === 'GET' ? { query: input } : method === 'POST' ? { body: input } : {};
   const ask: Ask = { ...sent, headers: key === undefined ? {} : keyHeader(key) };
   return { path: filled, ask, options };
+}
+
+/** A value in a path. An empty one, or one of dots, would make the address that of another operation. Throws `invalid_request`. */
+function pathValue(name: string, value: unknown): string {
+  if (typeof value === 'string' && value !== '' && !/^\.\.?$/.test(value) && !/\p{Surrogate}/u.test(value))
+    return encodeURIComponent(value);
+  const hint = 'Give a text that is not empty, such as the id that the server gave.';
+  throw misused(`The value for ${name} of the path is ${JSON.stringify(value) ?? 'undefined'}, which is none.`, hint);
+}
+
+/** The headers, as they are. Throws `invalid_request` for a value that no header can have. */
+export function sendable(headers: { readonly [name: string]: string }): { readonly [name: string]: string } {
+  for (const [name, value] of Object.entries(headers)) {
+    try {
+      new Headers({ [name]: value });
+    } catch {
+      const hint = 'Leave out line breaks, and characters beyond ISO 8859-1.';
+      throw misused(`The header ${name} cannot have the value that it was given.`, hint);
+    }
+  }
+  return headers;
+}
+
+/** A body as JSON. Throws `invalid_request` for what JSON cannot carry. */
+export function bodyText(body: unknown): string {
+  try {
+    return JSON.stringify(body);
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw misused(`The body of the request is no JSON: ${why}.`, 'Give values that JSON can carry.');
+  }
 }
 
 /** The path with its query; what is undefined is left out. */
@@ -44,6 +78,8 @@ export function withQuery(path: string, query: Ask['query'] = {}): string {
 
 /** Fires after the time, and when the signal of the caller does. */
 export const signalOf = ({ signal, timeoutMs = ANSWER_TIMEOUT_MS }: Given): AbortSignal => {
+  if (!(Number.isInteger(timeoutMs) && timeoutMs >= 0 && timeoutMs <= LONGEST_TIMEOUT_MS))
+    throw misused(`timeoutMs is ${timeoutMs}.`, `Give a whole number from 0 to ${LONGEST_TIMEOUT_MS}.`);
   const timeout = AbortSignal.timeout(timeoutMs);
   return signal === undefined ? timeout : AbortSignal.any([timeout, signal]);
 };

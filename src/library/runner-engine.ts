@@ -1,5 +1,7 @@
 import type { Agent } from '@openai/agents';
 import { HoldfastError } from '../core/errors/errors.js';
+import { invalidConfig } from '../core/field-errors.js';
+import { isRecord } from '../core/json.js';
 import type { AgentDeclaration } from '../engine/agents/define.js';
 import { createEngine } from '../engine/create-engine.js';
 import type { Engine } from '../engine/engine.js';
@@ -17,6 +19,19 @@ const undeclared = (agent: AnyAgent): AgentDeclaration => ({
 });
 
 const GRACE_MS = 5000;
+/** As long as a timer of Node waits. */
+const LONGEST_IDLE_MS = 2_147_483_647;
+
+/** A program in JavaScript may give anything. Throws `config_invalid`. */
+function assertRunnerConfig(agents: unknown, idleMs: unknown): void {
+  const isAgent = (one: unknown): boolean => isRecord(one) && isRecord(one['agent'] ?? one);
+  if (!Array.isArray(agents) || !agents.every(isAgent))
+    throw invalidConfig('The runner', [{ pointer: '/agents', detail: 'expected a list of agents' }]);
+  if (idleMs !== null && !(typeof idleMs === 'number' && idleMs >= 0 && idleMs <= LONGEST_IDLE_MS))
+    throw invalidConfig('The runner', [
+      { pointer: '/idleMs', detail: `expected milliseconds from 0 to ${LONGEST_IDLE_MS}, or null` },
+    ]);
+}
 
 /** The engine of a runner: starts with the first run, and stops when none was asked for during `idleMs`, so that the process can end. */
 export class RunnerEngine {
@@ -33,11 +48,14 @@ export class RunnerEngine {
     agents: readonly (AgentDeclaration | AnyAgent)[],
     idleMs: number | null,
   ) {
+    assertRunnerConfig(agents, idleMs);
     this.#config = config;
     this.#idleMs = idleMs;
     for (const one of agents) {
       const declaration = 'agent' in one ? one : undeclared(one);
-      this.#agents.set(declaration.agent.name, declaration);
+      const { name } = declaration.agent;
+      if (this.#agents.has(name)) throw new HoldfastError('agent_invalid', `Two agents have the name ${name}.`);
+      this.#agents.set(name, declaration);
     }
   }
 

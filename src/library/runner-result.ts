@@ -57,7 +57,14 @@ export class RunnerState {
     return this.#decisions;
   }
 
-  #idOf({ view }: RunnerInterruption): string {
+  #idOf(interruption: RunnerInterruption): string {
+    // A program in JavaScript may give anything.
+    const view = (interruption as Partial<RunnerInterruption> | null | undefined)?.view;
+    if (view === undefined)
+      throw new HoldfastError(
+        'invalid_request',
+        'A state takes an interruption of its result: one of `interruptions`.',
+      );
     if (view.runId === this.runId) return view.id;
     throw new HoldfastError(
       'invalid_request',

@@ -1,4 +1,6 @@
 import type { ModelResponse } from '@openai/agents';
+import { invalidConfig } from '../core/field-errors.js';
+import { isRecord } from '../core/json.js';
 import { functionModel } from '../models/providers/function-model.js';
 
 type OutputItem = ModelResponse['output'][number];
@@ -46,11 +48,21 @@ export const resultsIn = (input: unknown): { callId: string; text: string }[] =>
  * A model that gives the answers in their order. It counts the tool results in the conversation to find the next one, so that a run that
  * goes on in another process gets the same answers. After the last answer it repeats the results that it was given.
  */
-export const scriptedModel = (answers: readonly ScriptedAnswer[], { delayMs = 0 } = {}) =>
-  functionModel('scripted', async ({ input }) => {
+export const scriptedModel = (answers: readonly ScriptedAnswer[], { delayMs = 0 } = {}) => {
+  assertScript(answers);
+  return functionModel('scripted', async ({ input }) => {
     if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
     return [...answerAfter(answers, input)];
   });
+};
+
+/** A program in JavaScript may give anything. Throws `config_invalid`. */
+function assertScript(answers: unknown): void {
+  if (Array.isArray(answers) && answers.every((answer) => Array.isArray(answer) && answer.every(isRecord))) return;
+  throw invalidConfig('A scripted model', [
+    { pointer: '', detail: 'expected a list of answers, each a list of call(…) or say(…)' },
+  ]);
+}
 
 /** The next answer of such a model. */
 export function answerAfter<A extends ScriptedAnswer>(

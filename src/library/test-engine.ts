@@ -45,6 +45,7 @@ const GRACE_MS = 1000;
 export async function createTestEngine(config: EngineConfig, caller: Caller = LOCAL_CALLER): Promise<TestEngine> {
   const dir = mkdtempSync(join(tmpdir(), 'holdfast-test-'));
   const start = (): Promise<Engine> => createEngine({ workerId: 'test', dataDir: dir, ...config });
+  let isClosed = false;
   let engine = await start().catch((error: unknown) => {
     rmSync(dir, { recursive: true, force: true });
     throw error;
@@ -83,10 +84,15 @@ export async function createTestEngine(config: EngineConfig, caller: Caller = LO
     events,
     calls: async (runId) => callsIn(await events(runId)),
     restart: async () => {
+      if (isClosed)
+        throw new HoldfastError('engine_not_running', 'The test engine is closed, and its database is gone.', {
+          hint: 'Start another one: createTestEngine(config).',
+        });
       await engine.stop({ graceMs: GRACE_MS });
       engine = await start();
     },
     close: async () => {
+      isClosed = true;
       await engine.stop({ graceMs: GRACE_MS });
       rmSync(dir, { recursive: true, force: true });
     },

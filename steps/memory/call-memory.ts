@@ -15,6 +15,7 @@ import {
   queryShape,
   writeShape,
 } from '../../src/core/tools/memory-change.js';
+import { assertExtending } from '../../src/core/tools/memory-kinds.js';
 import type { MemorySpace } from '../../src/core/tools/memory-space.js';
 import {
   MEMORY_LIMITS,
@@ -252,10 +253,11 @@ async function writeOnce(
   if (seen !== undefined && seen > row.version)
     throw new HoldfastError('memory_unknown', `The document ${JSON.stringify(key)} has no version ${seen} yet.`);
   assertChanges(present, ops);
+  const base = seen ?? row.version;
+  if (base === row.version) assertExtending(present, ops);
   const version = row.version + 1;
   assertFewChanges(key, version);
   const document = row.version === 0 ? await CrdtDocument.empty() : await CrdtDocument.load(row.document);
-  const base = seen ?? row.version;
   document.change(ops, version, base === row.version ? null : await frontiersOf(trx, place, base));
   const { value } = document;
   assertDocument(space, key, value);

@@ -95,6 +95,39 @@ describeEachDatabase('holdfast/client', (kind) => {
   });
 });
 
+test('a request that cannot be sent as it is meant is refused, and asks nothing', async () => {
+  const asked: string[] = [];
+  const client = createClient({
+    ...{ url: 'http://127.0.0.1:9', token: 'none' },
+    fetch: async (url) => {
+      asked.push(String(url));
+      return new Response('{}');
+    },
+  });
+  const odd = createClient({ url: 'http://127.0.0.1:9', token: '日', fetch: async () => new Response('{}') });
+  const requests: readonly Promise<unknown>[] = [
+    ...['', '.', '..', '\ud800', undefined, 5].map((id) => client.getRun(id as string)),
+    client.cancelRun('..'),
+    client.decide('itr_1', { verdict: 'cancelRun' } as never),
+    client.decide('itr_1', {} as never),
+    client.decide('..', { verdict: 'approve' }),
+    client.startRun({ agent: 'echo', input: 'go' }, { key: '日' }),
+    client.startRun({ agent: 'echo', input: 'go' }, { key: 'a\nb' }),
+    client.startRun({ agent: 'echo', input: 5n } as never),
+    ...[Number.NaN, -1, 2 ** 31, '5'].map((timeoutMs) => client.listRuns({}, { timeoutMs } as never)),
+    odd.listRuns(),
+  ];
+  for (const request of requests) {
+    const error = await caught(request);
+    expect(error).toBeInstanceOf(HoldfastError);
+    expect(error).toMatchObject({ code: 'invalid_request', hint: expect.stringMatching(/^(Give|Leave)/) });
+  }
+  expect(asked).toEqual([]);
+  for (const url of ['', undefined, 5]) expect(() => createClient({ url, token: '' } as never)).toThrow('no url');
+  expect(await client.getRun('a/b?c#d')).toEqual({});
+  expect(asked).toEqual(['http://127.0.0.1:9/api/v1/runs/a%2Fb%3Fc%23d']);
+});
+
 describe('what is no server of Holdfast', () => {
   const at = (url: string) => createClient({ url, token: 'none' });
 

@@ -97,6 +97,8 @@ describeEachDatabase('HoldfastRunner', (kind) => {
 
   test('tells the model of a rejection', async () => {
     const paused = await runner.run(payer, 'Pay Ann', { id: 'pay-2' });
+    for (const other of [{}, null, undefined])
+      expect(() => paused.state.approve(other as never)).toThrow('an interruption of its result');
     for (const one of paused.interruptions) paused.state.reject(one, { message: 'Not today.' });
     expect(paused.newItems).toEqual([]);
     const { history, newItems } = await runner.run(payer, paused.state);
@@ -119,4 +121,23 @@ describeEachDatabase('HoldfastRunner', (kind) => {
     const during = runner.withEngine(() => runner.run(new Agent({ name: 'late', model: scripted([]) }), 'go'));
     await expect(during).rejects.toMatchObject({ code: 'agent_unknown' });
   });
+});
+
+test('refuses a configuration that no runner can have', () => {
+  const agent = new Agent({ name: 'one', model: scripted([[say('x')]]) });
+  const refused = (config: object) => {
+    try {
+      new HoldfastRunner(config);
+      return null;
+    } catch (error) {
+      return (error as { readonly code?: string }).code ?? String(error);
+    }
+  };
+  for (const idleMs of [-1, Number.NaN, '5', 2 ** 31])
+    expect(refused({ idleMs }), String(idleMs)).toBe('config_invalid');
+  for (const agents of [5, [null], ['one']]) expect(refused({ agents }), String(agents)).toBe('config_invalid');
+  const double = new Agent({ name: 'one', model: scripted([[say('y')]]) });
+  expect(refused({ agents: [agent, double] })).toBe('agent_invalid');
+  expect(refused({ agents: [agent, { agent: double }] })).toBe('agent_invalid');
+  expect(refused({ agents: [agent], idleMs: null })).toBeNull();
 });

@@ -64,4 +64,12 @@ describeEachDatabase('createTestEngine', (kind) => {
       { tool: 'milk', arguments: { count: 2 }, decision: 'ask', outcome: { type: 'output', output: 2 } },
     ]);
   });
+
+  test('a closed one starts no other engine', async () => {
+    await t.close();
+    await expect(t.restart()).rejects.toMatchObject({
+      ...{ code: 'engine_not_running', hint: 'Start another one: createTestEngine(config).' },
+    });
+    await expect(t.run('buyer')).rejects.toMatchObject({ code: 'engine_not_running' });
+  });
 });

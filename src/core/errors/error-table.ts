@@ -255,7 +255,7 @@ const RUN_ERRORS = {
     502,
     'stop',
     'The model did not give the output that the agent declares',
-    'Read the detail; check outputType.',
+    'Read the detail: check outputType, and the tools that the agent has.',
   ),
   run_failed: row(500, 'stop', 'The run failed', 'Read the detail.'),
   payload_too_large: row(

@@ -1,5 +1,5 @@
 import { HoldfastError } from '../errors/errors.js';
-import { canonical, type JsonObject, type JsonValue, toJson } from '../json.js';
+import { canonical, isRecord, type JsonObject, type JsonValue, plainText, toJson } from '../json.js';
 
 /** What happened to a machine: its run began, or a call that it made has ended. */
 export type MachineEvent<I = JsonValue> =
@@ -188,6 +188,8 @@ function stepOf(machine: Machine, state: MachineState, event: MachineEvent, at: 
 }
 
 function checkedStep(machine: Machine, state: MachineState, given: unknown, { before, fail }: At): Walked['made'] {
+  // Its own error would come later, and end the process.
+  if (given instanceof Promise) given.catch(() => undefined);
   if (typeof given === 'object' && given !== null && 'then' in given)
     throw fail('its transition gives a promise; what takes time is a call of a tool');
   if (!isStep(given)) throw fail('its transition gives no { state: { name, data }, calls?, output? }');
@@ -234,9 +236,10 @@ function stateOf({ states }: Machine, { name, data }: MachineState, fail: Fail):
 }
 
 function checkedCall({ tools }: Machine, call: MachineCall, before: readonly CheckedCall[], fail: Fail): CheckedCall {
+  if (!isRecord(call)) throw fail('one of its calls is no { tool, arguments, id? }');
   const { tool, id = tool } = call;
   if (!tools.has(tool)) throw fail(`it calls ${String(tool)}, which is not among its tools: ${listOf(tools)}`);
-  if (typeof id !== 'string' || id === '' || id.length > 128 || !id.isWellFormed())
+  if (typeof id !== 'string' || id === '' || id.length > 128 || plainText(id) !== id)
     throw fail(`it calls ${tool} with an id that is no name`);
   if (before.some((other) => other.id === id)) throw fail(`it makes two calls ${id} at once; give each an \`id\``);
   if (before.length >= MACHINE_CALLS) throw fail(`it makes more than ${MACHINE_CALLS} calls at once`);
@@ -250,6 +253,10 @@ const idsOf = (calls: readonly { readonly id: string }[]): string => calls.map((
 const listOf = (names: Iterable<string>): string => [...names].join(', ') || 'none';
 
 export const machineFailed = (name: string, why: string, cause?: unknown): HoldfastError =>
-  new HoldfastError('machine_failed', `The state machine ${name} failed: ${why}.`.slice(0, 4096).toWellFormed(), {
-    cause,
-  });
+  new HoldfastError(
+    'machine_failed',
+    `The state machine ${name} failed: ${why.replace(/\.$/, '')}.`.slice(0, 4096).toWellFormed(),
+    {
+      cause,
+    },
+  );

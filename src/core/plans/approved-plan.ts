@@ -2,6 +2,7 @@ import { answerProblems } from '../interruptions/answer.js';
 import { canonical, type JsonValue } from '../json.js';
 import { Allowance } from '../limits/allowance.js';
 import type { Closure } from './closure.js';
+import { waitsToRetry } from './node-call.js';
 import { type CompiledBlock, type CompiledCall, type CompiledNode, type CompiledPlan, DEFAULT_MOST } from './plan.js';
 import { fillTemplate, readTemplate } from './template.js';
 
@@ -56,7 +57,7 @@ function hasArguments(one: CompiledCall, input: JsonValue, call: CallOfPlan): bo
   );
 }
 
-/** How many calls a plan makes at most, those that take others back too. */
+/** How many calls a plan makes at most, with those that take others back, and the waits between tries. */
 export const mostCalls = ({ block }: CompiledPlan): number => callsIn(block);
 
 const callsIn = ({ nodes }: CompiledBlock): number => nodes.reduce((sum, node) => sum + callsOf(node), 0);
@@ -64,7 +65,8 @@ const callsIn = ({ nodes }: CompiledBlock): number => nodes.reduce((sum, node) =
 function callsOf({ node, call, undo, blocks }: CompiledNode): number {
   if (call !== null) {
     const tries = 'retry' in node && node.retry !== undefined ? node.retry.attempts : 1;
-    return tries + (undo === null ? 0 : 1);
+    const waits = waitsToRetry(node) ? tries - 1 : 0;
+    return tries + waits + (undo === null ? 0 : 1);
   }
   const inside = blocks.map(callsIn);
   if (node.type === 'branch') return Math.max(0, ...inside);
@@ -88,7 +90,9 @@ export function textOfPlan(plan: CompiledPlan, closure: Closure, digest: string)
       : `Asked for again where an approval is needed: ${asked.map(({ path }) => path).join(', ')}.`,
   ];
   const text = said.filter((one) => one !== '').join('\n');
-  return text.length <= MOST_SAID ? text : `${text.slice(0, MOST_SAID)} … (the arguments have the whole plan)`;
+  return text.length <= MOST_SAID
+    ? text
+    : `${text.slice(0, MOST_SAID).toWellFormed()} … (the arguments have the whole plan)`;
 }
 
 const isFixed = ({ arguments: given }: CompiledCall): boolean =>

@@ -32,6 +32,8 @@ export function closureOf(name: string, plan: CompiledPlan, tools: PlanTools, gr
     const needed = neededBy(call, tools);
     if (!Array.isArray(needed)) problems.push(needed as FieldError);
     else for (const capability of needed) add(own, capability, call);
+    const unfit = problemOfConstant(call, tools.get(call.tool));
+    if (unfit !== null) problems.push(unfit);
     if (call.node.type !== 'agent') continue;
     const granted = grantsOf(call.node.agent);
     if (granted === undefined)
@@ -62,6 +64,17 @@ function neededBy({ at, node, tool, arguments: given, stated }: CompiledCall, to
       detail: `${tool} computes from its arguments what it needs; state here what that is at most`,
     }
   );
+}
+
+/** What is wrong with a call of a question, an agent or a wait that says the same in each run; null: nothing is known to be. */
+function problemOfConstant(
+  { at, node, arguments: given }: CompiledCall,
+  spec: ToolSpec | undefined,
+): FieldError | null {
+  // Those of tools were checked when the plan was read.
+  if (spec === undefined || node.type === 'tool' || readTemplate(given, '').references.length > 0) return null;
+  const parsed = spec.parse(fillTemplate(given, {}));
+  return parsed.ok ? null : { pointer: at, detail: parsed.problem.replace(/\.$/, '') };
 }
 
 function statedIn(at: string, stated: readonly string[]): string[] | FieldError {

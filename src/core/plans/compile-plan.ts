@@ -62,7 +62,7 @@ function prototypeNode(block: unknown, pointer: string): string | null {
 }
 
 export function invalidPlan(name: string, fields: readonly FieldError[], cause?: unknown): HoldfastError {
-  const said = fields.slice(0, 5).map(({ pointer, detail }) => `${pointer === '' ? 'it' : pointer}: ${detail}`);
+  const said = fields.slice(0, 5).map(({ pointer, detail }) => `${pointer || 'it'}: ${detail.replace(/\.$/, '')}`);
   const more = fields.length > said.length ? `; and ${fields.length - said.length} more` : '';
   return new HoldfastError('plan_invalid', `The plan ${name} is not valid: ${said.join('; ')}${more}.`, {
     ...{ fields, cause },

@@ -23,5 +23,7 @@ const result = z.discriminatedUnion('type', [
 /** Reads what `textOfOutcome` wrote. What it did not write is an error. */
 export function resultIn(text: string): NodeResult {
   const parsed = result.safeParse(jsonOrNull(text));
-  return parsed.success ? parsed.data : { type: 'error', code: 'tool_failed', message: text.slice(0, 4096) };
+  return parsed.success
+    ? parsed.data
+    : { type: 'error', code: 'tool_failed', message: text.slice(0, 4096).toWellFormed() };
 }

@@ -1,6 +1,6 @@
 import type { FieldError } from '../errors/errors.js';
 import { answerProblems } from '../interruptions/answer.js';
-import { isObject, type JsonValue } from '../json.js';
+import { isJson, isObject, type JsonValue } from '../json.js';
 import { Allowance } from '../limits/allowance.js';
 import type { CompiledPlan } from './plan.js';
 
@@ -10,19 +10,32 @@ type PlanInput =
 
 const wrong = (detail: string): PlanInput => ({ ok: false, problems: [{ pointer: '', detail }] });
 
-/** The input of a run as its plan reads it: a text, or what the text says as JSON where the plan has a schema. */
+/** Reads the input of a run for its plan: a text, or where the plan has a schema the first reading of the text that fits it. */
 export function readPlanInput({ document }: CompiledPlan, input: JsonValue): PlanInput {
   const text = textIn(input);
   if (text === null) return wrong('expected a text; a plan has no conversation');
   if (document.input === undefined) return { ok: true, value: text };
-  let value: JsonValue;
-  try {
-    value = JSON.parse(text) as JsonValue;
-  } catch {
-    return wrong('expected JSON, as the plan has a schema of its input');
+  const { input: schema } = document;
+  const readings = readingsOf(text);
+  let first: readonly FieldError[] | null = null;
+  for (const value of readings) {
+    const problems = answerProblems({ choices: null, schema }, value, new Allowance({}, 'of the input'));
+    if (problems.length === 0) return { ok: true, value };
+    first ??= problems;
   }
-  const problems = answerProblems({ choices: null, schema: document.input }, value, new Allowance({}, 'of the input'));
-  return problems.length === 0 ? { ok: true, value } : { ok: false, problems };
+  if (first === null || readings.length === 1) return wrong('expected JSON, as the plan has a schema of its input');
+  return { ok: false, problems: first };
+}
+
+/** What a text may mean where a schema says what is expected: what it says as JSON, and then the text as it is. */
+export function readingsOf(text: string): readonly JsonValue[] {
+  try {
+    const value: unknown = JSON.parse(text);
+    // A number such as 1e400 is none of JSON.
+    return isJson(value) ? [value, text] : [text];
+  } catch {
+    return [text];
+  }
 }
 
 /** The only text of an input; null: it is a conversation. */

@@ -8,8 +8,12 @@ export const DEFAULT_AT_ONCE = 50;
 export const DEFAULT_MOST = 100;
 /** Nodes of a plan, those inside of others too. */
 export const MOST_NODES = 2000;
+/** People whose approval a node asks for. */
+export const MOST_APPROVALS = 20;
 /** Items of a map, and rounds of a loop. */
 const MOST_ROUNDS = 1000;
+/** As long as the tools of waits wait: 30 days. */
+const LONGEST_WAIT_SECONDS = 30 * 24 * 3600;
 
 export const nodeId = z.string().regex(/^[a-z][a-z0-9_]{0,63}$/, 'expected [a-z][a-z0-9_]* of at most 64 characters');
 const expression = z.string().min(1).max(2000);
@@ -58,9 +62,17 @@ const askNode = z
     choices: z.array(z.string().min(1).max(1000)).min(1).max(100).exactOptional(),
     schema: jsonObject.exactOptional(),
     approval: jsonValue.exactOptional(),
-    approvals: z.int().min(1).max(20).exactOptional(),
+    approvals: z.int().min(1).max(MOST_APPROVALS).exactOptional(),
   })
-  .refine((node) => (node.question === undefined) !== (node.approval === undefined), 'expected question or approval');
+  .refine((node) => (node.question === undefined) !== (node.approval === undefined), 'expected question or approval')
+  .refine(
+    ({ question, choices, schema }) => question !== undefined || (choices === undefined && schema === undefined),
+    'expected choices and schema beside a question alone',
+  )
+  .refine(
+    ({ approval, approvals }) => approval !== undefined || approvals === undefined,
+    'expected approvals beside an approval alone',
+  );
 
 const waitNode = z
   .strictObject({
@@ -70,11 +82,19 @@ const waitNode = z
     until: jsonValue.exactOptional(),
     event: eventName.exactOptional(),
     key: jsonValue.exactOptional(),
-    timeoutSeconds: z.number().min(1).exactOptional(),
+    timeoutSeconds: z.number().min(1).max(LONGEST_WAIT_SECONDS).exactOptional(),
   })
   .refine(
     ({ seconds, until, event }) => [seconds, until, event].filter((one) => one !== undefined).length === 1,
     'expected one of seconds, until, event',
+  )
+  .refine(
+    ({ event, key, timeoutSeconds }) => event !== undefined || (key === undefined && timeoutSeconds === undefined),
+    'expected key and timeoutSeconds beside an event alone',
+  )
+  .refine(
+    ({ seconds }) => typeof seconds !== 'number' || seconds <= LONGEST_WAIT_SECONDS,
+    `expected at most ${LONGEST_WAIT_SECONDS} seconds`,
   );
 
 /** Nodes inside of a node, and what they give together. */

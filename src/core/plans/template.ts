@@ -24,7 +24,13 @@ const NAMES = ['$from', '$text', '$cel', '$value'] as const;
 /** The place that an object stands for; null: it is an object like any other. */
 function placeIn(template: JsonObject): Place | string | null {
   const [name, ...others] = Object.keys(template);
-  if (name === undefined || others.length > 0 || !name.startsWith('$')) return null;
+  if (others.length > 0) {
+    const found = NAMES.find((one) => Object.hasOwn(template, one));
+    return found === undefined
+      ? null
+      : `expected nothing beside ${found}; write a value with such a name as { "$value": … }`;
+  }
+  if (name === undefined || !name.startsWith('$')) return null;
   const value = template[name];
   if (name === '$from') return typeof value === 'string' ? { type: 'from', pointer: value } : 'expected a JSON Pointer';
   if (name === '$text') return Array.isArray(value) ? { type: 'text', parts: value } : 'expected a list of parts';
@@ -62,7 +68,7 @@ function readValue(value: JsonValue, at: string, reading: Reading): void {
   if (!isObject(value)) return;
   const place = placeIn(value);
   if (typeof place === 'string')
-    reading.problems.push({ pointer: `${at}${pointerTo(Object.keys(value))}`, detail: place });
+    reading.problems.push({ pointer: `${at}${pointerTo(Object.keys(value).slice(0, 1))}`, detail: place });
   else if (place !== null) readPlace(place, at, reading);
   else for (const [name, item] of Object.entries(value)) readValue(item, `${at}${pointerTo([name])}`, reading);
 }

@@ -50,9 +50,13 @@ export function memorySpace(declared: MemorySpaceDeclaration): MemorySpace {
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     const where = issue === undefined ? '' : issue.path.map(String).join('.');
-    throw new HoldfastError('agent_invalid', `The memory space is not valid: ${where}: ${issue?.message ?? ''}.`, {
-      fields: [{ pointer: `/${where}`, detail: issue?.message ?? '' }],
-    });
+    throw new HoldfastError(
+      'agent_invalid',
+      `The memory space is not valid: ${where || 'it'}: ${issue?.message ?? ''}.`,
+      {
+        fields: [{ pointer: `/${where}`, detail: issue?.message ?? '' }],
+      },
+    );
   }
   const { name, scope, schema, retention } = parsed.data;
   const days = retention?.days ?? null;
@@ -71,7 +75,13 @@ export const isMemorySpace = (value: unknown): value is MemorySpace =>
 const schemaOf = (schema: z.ZodType): JsonValue => toJson(z.toJSONSchema(schema, { unrepresentable: 'any' }));
 
 function problemIn(schema: z.ZodType | undefined, value: JsonObject): string | null {
-  const issues = schema?.safeParse(value).error?.issues ?? [];
+  let issues: readonly z.core.$ZodIssue[];
+  try {
+    issues = schema?.safeParse(value).error?.issues ?? [];
+  } catch (error) {
+    // A schema may have code of its own.
+    return `it cannot be checked: ${error instanceof Error ? error.message : String(error)}`;
+  }
   if (issues.length === 0) return null;
   return issues
     .slice(0, 5)

@@ -65,7 +65,7 @@ async function rolloutAgent(
         'requester_may_not_approve',
         `${actor} proposed the patch of ${name}; someone else raises its share.`,
       );
-    if (!(await setShare(trx, { tenant, agent: name }, share, actor))) throw noneLive(name);
+    if (!(await setShare(trx, live, share, actor))) throw noneLive(name);
   });
   return getEvolution(context, name, caller);
 }

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { HoldfastError } from '../../core/errors/errors.js';
-import { type JsonValue, jsonOrNull, toJson } from '../../core/json.js';
+import { isRecord, type JsonValue, toJson } from '../../core/json.js';
 import type {
   Machine,
   MachineContext,
@@ -8,7 +8,7 @@ import type {
   MachineStateRule,
   MachineStep,
 } from '../../core/machines/machine.js';
-import { textIn } from '../../core/plans/plan-input.js';
+import { readingsOf, textIn } from '../../core/plans/plan-input.js';
 import { type InputReader, StateMachineModel } from '../../models/machines/state-machine-model.js';
 import { type DeclaredTool, isDeclared } from '../../tools/define/define-tool.js';
 import { problemBy, problemOf } from '../../tools/define/schema-parse.js';
@@ -77,7 +77,11 @@ export function defineStateMachine<S extends StateDeclarations, I extends z.ZodT
   if (typeof name !== 'string' || name === '') refuse('it has no name');
   if (typeof transition !== 'function') refuse('`transition` is no function');
   const rules = rulesOf(states, refuse);
-  for (const tool of tools) if (!isDeclared(tool)) refuse('it has a tool that defineTool did not make');
+  if (input !== undefined && !isSchema(input)) refuse('`input` is no zod schema');
+  if (output !== undefined && !isSchema(output)) refuse('`output` is no zod schema');
+  if (!Array.isArray(tools)) refuse('`tools` is no list');
+  for (const tool of tools)
+    if (!isRecord(tool) || !isDeclared(tool)) refuse('it has a tool that defineTool did not make');
   const names = tools.map((tool) => tool.name);
   const double = names.find((tool, index) => names.indexOf(tool) < index);
   if (double !== undefined) refuse(`two tools have the name ${double}`);
@@ -97,11 +101,16 @@ export function defineStateMachine<S extends StateDeclarations, I extends z.ZodT
 
 type Refuse = (why: string) => never;
 
+const isSchema = (value: unknown): value is z.ZodType => isRecord(value) && typeof value['safeParse'] === 'function';
+
 function rulesOf(states: StateDeclarations, refuse: Refuse): ReadonlyMap<string, MachineStateRule> {
   const names = new Set(Object.keys(states ?? {}));
   if (names.size === 0) refuse('it has no states');
-  const rules = Object.entries(states).map(([name, { data, to }]): [string, MachineStateRule] => {
-    if (typeof data?.safeParse !== 'function') refuse(`the data of the state ${name} are no zod schema`);
+  const rules = Object.entries(states).map(([name, declared]): [string, MachineStateRule] => {
+    // A program in JavaScript may give anything.
+    const { data, to } = (declared as StateDeclaration | null) ?? {};
+    if (!isSchema(data)) return refuse(`the data of the state ${name} are no zod schema`);
+    if (to !== undefined && !Array.isArray(to)) refuse(`\`to\` of the state ${name} is no list`);
     const unknown = to?.find((other) => !names.has(other));
     if (unknown !== undefined) refuse(`the state ${name} leads to ${unknown}, which is not among its states`);
     return [name, { read: (value) => readBy(data, value), to: to === undefined ? null : new Set(to) }];
@@ -144,13 +153,19 @@ const inputBy =
     const text = textIn(given);
     if (text === null) return { ok: false, why: 'expected a text; a state machine has no conversation' };
     if (schema === undefined) return { ok: true, input: text };
-    const parsed = schema.safeParse(jsonOrNull(text) ?? text);
-    if (!parsed.success)
-      return {
-        ok: false,
-        why: `it does not fit the schema of the machine: ${problemOf(parsed.error).replace(/\.$/, '')}`,
-      };
-    return { ok: true, input: toJson(parsed.data) };
+    const unfit = (why: string) => ({
+      ok: false as const,
+      why: `it does not fit the schema of the machine: ${why.replace(/\.$/, '')}`,
+    });
+    try {
+      const [first, ...others] = readingsOf(text).map((reading) => schema.safeParse(reading));
+      const fitting = [first, ...others].find((one) => one?.success);
+      if (fitting?.success) return { ok: true, input: toJson(fitting.data) };
+      return unfit(first?.error === undefined ? '' : problemOf(first.error));
+    } catch (error) {
+      // A schema may have code of its own, which fails.
+      return unfit(error instanceof Error ? error.message : String(error));
+    }
   };
 
 /** Its states as people read them in its definition. */

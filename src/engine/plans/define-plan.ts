@@ -33,8 +33,9 @@ export interface PlanDeclaration
 export function definePlan({ name, plan: document, tools: own = [], ...rest }: PlanDeclaration): AgentDeclaration {
   if (typeof name !== 'string' || name === '')
     throw invalidPlan('without a name', [{ pointer: '/name', detail: 'expected a name' }]);
+  if (!Array.isArray(own)) throw invalidPlan(name, [{ pointer: '/tools', detail: 'expected a list of tools' }]);
   for (const tool of own)
-    if (!isDeclared(tool))
+    if (typeof tool !== 'object' || tool === null || !isDeclared(tool))
       throw new HoldfastError('tool_invalid', `The plan ${name} has a tool that defineTool did not make.`);
   const plan = compilePlan(name, document, specsOf(own));
   const tools = [...own, ...toolsOfNodes(plan)];
@@ -44,7 +45,7 @@ export function definePlan({ name, plan: document, tools: own = [], ...rest }: P
 }
 
 /** Throws `plan_invalid` where two tools have one name: a node would call the one and be judged by the other. */
-export function assertNamedApart(name: string, tools: readonly DeclaredTool[]): void {
+export function assertNamedApart(name: string, tools: readonly { readonly name: string }[]): void {
   const double = tools.find((tool, index) => tools.findIndex((other) => other.name === tool.name) < index);
   if (double !== undefined)
     throw invalidPlan(name, [{ pointer: '/tools', detail: `two tools have the name ${double.name}` }]);

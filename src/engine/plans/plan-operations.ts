@@ -6,7 +6,7 @@ import { type PlanCheck, type PlanCheckRequest, type PlanView, readingOf } from 
 import type { ToolSpec } from '../../core/tools/tool.js';
 import type { RegisteredAgent } from '../agents/agent-registry.js';
 import type { EngineContext } from '../engine-context.js';
-import { specsOf, toolsOfNodes } from './define-plan.js';
+import { assertNamedApart, specsOf, toolsOfNodes } from './define-plan.js';
 import { assertCovers, declaredCapabilities, type RegisteredPlan } from './plan-grants.js';
 
 /** A plan of the configuration. Throws `agent_unknown`. */
@@ -34,12 +34,14 @@ export async function checkPlan(
   const { agent, plan } = planNamed(context, name);
   let read: PlanCheck['read'] = null;
   try {
-    const compiled = compilePlan(name, given, ownSpecs(agent, plan));
+    const own = ownSpecs(agent, plan);
+    const compiled = compilePlan(name, given, own);
+    const specs = new Map([...own, ...specsOf(toolsOfNodes(compiled))]);
+    assertNamedApart(name, [...own.values(), ...toolsOfNodes(compiled)]);
     const grantsOf = (of: string) => {
       const grants = context.agents.get(of)?.grants;
       return grants && declaredCapabilities(grants);
     };
-    const specs = new Map([...ownSpecs(agent, plan), ...specsOf(toolsOfNodes(compiled))]);
     const closure = closureOf(name, compiled, specs, grantsOf);
     read = readingOf(compiled, closure);
     assertCovers(name, closure, plan.granted);

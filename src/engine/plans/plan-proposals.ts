@@ -3,15 +3,15 @@ import { z } from 'zod';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { invalidRequest } from '../../core/field-errors.js';
 import { type GrantInput, type GrantSet, parseGrants } from '../../core/grants/grants.js';
-import { canonical, digestOf, type JsonValue } from '../../core/json.js';
+import { canonical, digestOf, isRecord, type JsonValue } from '../../core/json.js';
 import { type CallOfPlan, isApproved, textOfPlan } from '../../core/plans/approved-plan.js';
 import { type Closure, closureOf, grantsOfClosure } from '../../core/plans/closure.js';
 import { compilePlan, invalidPlan } from '../../core/plans/compile-plan.js';
 import { agentToolName } from '../../core/plans/node-call.js';
-import { type CompiledPlan, planDocument } from '../../core/plans/plan.js';
+import { type CompiledPlan, MOST_APPROVALS, planDocument } from '../../core/plans/plan.js';
 import { readPlanInput, textIn } from '../../core/plans/plan-input.js';
 import { PlanModel } from '../../models/plans/plan-model.js';
-import type { DeclaredTool } from '../../tools/define/define-tool.js';
+import { type DeclaredTool, isDeclared } from '../../tools/define/define-tool.js';
 import { subAgent } from '../../tools/define/sub-agent.js';
 import { approvalTool } from '../../tools/plans/approve.js';
 import { askHumanTool } from '../../tools/waiting/ask-human.js';
@@ -48,10 +48,16 @@ interface Proposal {
   readonly digest: string;
 }
 
-/** As many approvals as a node of a proposed plan can ask for. */
-const MOST_APPROVALS = 5;
 /** Plans that are kept read: each turn reads its plan again. */
 const MOST_KEPT = 20;
+
+/** A program in JavaScript may give anything. Throws `tool_invalid` and `plan_invalid`. */
+function assertDeclared(name: string, tools: unknown, agents: unknown): void {
+  if (!Array.isArray(tools) || !tools.every((tool) => isRecord(tool) && isDeclared(tool)))
+    throw new HoldfastError('tool_invalid', `The proposals ${name} have a tool that defineTool did not make.`);
+  if (!Array.isArray(agents) || !agents.every((one) => isRecord(one) && isRecord(one['agent'])))
+    throw invalidPlan(name, [{ pointer: '/agents', detail: 'expected a list of agents, made by defineAgent' }]);
+}
 
 /** What a run of proposed plans reads of its input, and what an approval of it covers. */
 export class ProposedPlans {
@@ -63,6 +69,7 @@ export class ProposedPlans {
 
   constructor({ name, tools = [], agents = [], grants = [], allowEverything = false }: ProposalsDeclaration) {
     this.#name = name;
+    assertDeclared(name, tools, agents);
     this.#declared = { tools, agents };
     this.#granted = parseGrants(grants, { allowEverything });
     this.#tools = [

@@ -107,6 +107,8 @@ export function databaseSession(db: Knex, tenant: string, id: string): Session {
   }
   const read = async (trx: Knex, limit?: number): Promise<readonly JsonObject[]> => {
     const row = await findSession(trx, tenant, id);
+    if (limit !== undefined && !Number.isSafeInteger(limit))
+      throw new HoldfastError('invalid_request', `A session gives a whole number of its items, and not ${limit}.`);
     if (row === undefined) return [];
     const after = limit === undefined ? 0 : Math.max(0, row.items - Math.max(0, limit));
     return (await readSessionItems(trx, row, { after, limit: row.items - after })).map(({ item }) => item);

@@ -135,17 +135,14 @@ export async function makeLive(
   await tell(trx, own, { status: 'live', share, actor });
 }
 
-/** Changes the share of the live version. Returns whether there is one. */
+/** Changes the share of a version while it is live. Returns whether it is. */
 export async function setShare(
   trx: Knex.Transaction,
-  of: { readonly tenant: string; readonly agent: string },
+  { tenant, id }: Pick<VersionRow, 'tenant' | 'id'>,
   share: number,
   actor: string,
 ): Promise<boolean> {
-  const [live] = await versions(trx)
-    .where({ tenant: of.tenant, agent: of.agent, status: 'live' })
-    .update({ share, actor })
-    .returning('*');
+  const [live] = await versions(trx).where({ tenant, id, status: 'live' }).update({ share, actor }).returning('*');
   if (live === undefined) return false;
   await tell(trx, live, { status: 'live', share, actor });
   return true;

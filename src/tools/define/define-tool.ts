@@ -112,12 +112,13 @@ function specOf<I, O, S>(declaration: Declaration<I, O, S>): ToolSpec {
         return result.success ? asJson(result.data) : { ok: false, problem: problemOf(result.error) };
       }),
     capabilitiesOf: (input) => {
-      const needed = typeof capabilities === 'function' ? capabilities(asInput(input)) : (capabilities ?? own);
+      const needed = typeof capabilities === 'function' ? atOnce(capabilities(asInput(input))) : (capabilities ?? own);
+      if (!Array.isArray(needed)) throw new Error('`capabilities` gives no list of texts');
       // Nothing runs without a grant, also a call that needs nothing of the world.
       return needed.length === 0 ? own : needed;
     },
     approvalOf: (input) => {
-      const rule = typeof approval === 'function' ? approval(asInput(input)) : (approval ?? false);
+      const rule = typeof approval === 'function' ? atOnce(approval(asInput(input))) : (approval ?? false);
       if (rule === false) return null;
       return typeof rule === 'string' && rule !== '' ? rule : `${name} asks for an approval.`;
     },
@@ -125,6 +126,13 @@ function specOf<I, O, S>(declaration: Declaration<I, O, S>): ToolSpec {
     probe: probe === undefined ? null : (input, context) => probe(asInput(input), context),
     ...bodyOf(declaration),
   };
+}
+
+/** What a function of a declaration gives. A promise is too late, and its error would end the process. */
+function atOnce<T>(given: T): T {
+  if (!(given instanceof Promise)) return given;
+  given.catch(() => undefined);
+  throw new Error('its function gives a promise, and must say it at once');
 }
 
 type Body = Pick<ToolSpec, 'execute' | 'resume' | 'isolated' | 'enter' | 'stateProblem'>;

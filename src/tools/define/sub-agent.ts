@@ -4,7 +4,7 @@ import { HoldfastError } from '../../core/errors/errors.js';
 import { fieldErrorsOf } from '../../core/field-errors.js';
 import { type GrantInput, parseGrants } from '../../core/grants/grants.js';
 import type { Settlement } from '../../core/interruptions/settlement.js';
-import { canonical, type JsonValue, type jsonObject, toJson } from '../../core/json.js';
+import { canonical, isRecord, type JsonValue, type jsonObject, toJson } from '../../core/json.js';
 import type { ApprovalRule } from '../../core/tools/tool.js';
 import { type DeclaredTool, defineTool } from './define-tool.js';
 import { invalidTool, wrongTool } from './tool-declaration.js';
@@ -81,9 +81,11 @@ export const subAgentOf = (tool: object): SubAgentSpec | undefined =>
  * Throws `tool_invalid`, naming the field.
  */
 export function subAgent<I = { input: string }>(options: SubAgentOptions<I> & Proposing<I>): SubAgentTool {
+  if (!isRecord(options)) throw wrongTool('of a sub-agent', [{ pointer: '', detail: 'expected options' }]);
   const { agent, grants, proposal, maxTurns, maxTotalTokens, maxDurationMs, maxDepth, input, inputOf, ...rest } =
     options;
-  const target = nameOf(agent) ?? '';
+  const named: unknown = nameOf(agent);
+  const target = typeof named === 'string' ? named : '';
   const name = options.name ?? toolNameOf(target);
   const parsed = ownOptions.safeParse({
     ...{ agent: target, grants, inputOf, maxTurns, maxTotalTokens, maxDurationMs, maxDepth },
@@ -94,7 +96,7 @@ export function subAgent<I = { input: string }>(options: SubAgentOptions<I> & Pr
     ...{ agent: target, grants, maxTurns, maxTotalTokens, maxDurationMs },
     maxDepth: maxDepth ?? MAX_DEPTH,
     // Only what `parse` of the tool returned ever comes in here.
-    inputOf: (value) => inputOf?.(value as I) ?? plainInput(value),
+    inputOf: (value) => assertInput(name, inputOf?.(value as I) ?? plainInput(value)),
     ...(proposal === undefined ? {} : { proposal: (value: unknown) => proposal(value as I) }),
   };
   const tool = defineTool<unknown, unknown>({
@@ -128,13 +130,21 @@ function outputOf(settlement: Settlement): JsonValue {
   throw new HoldfastError('sub_agent_cancelled', `its run ${runId} was cancelled${why}`);
 }
 
+/** A program in JavaScript may give anything. Throws `tool_failed`. */
+function assertInput<T>(name: string, given: T): T {
+  // Its error would come later, and end the process.
+  if (given instanceof Promise) given.catch(() => undefined);
+  if (typeof given === 'string' || Array.isArray(given)) return given;
+  throw new HoldfastError('tool_failed', `\`inputOf\` of ${name} gives neither a text nor a list of items.`);
+}
+
 const nameOf = (agent: AgentReference | undefined): string | undefined => {
   if (typeof agent !== 'object' || agent === null) return agent;
   return agent.name ?? ('agent' in agent ? agent.agent.name : undefined);
 };
 
-const toolNameOf = (agent: string | undefined): string =>
-  (agent ?? '')
+const toolNameOf = (agent: string): string =>
+  agent
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '_')
     .replace(/^[^a-z]+/, '')

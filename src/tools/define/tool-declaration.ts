@@ -16,6 +16,8 @@ const isFile = (value: unknown): boolean =>
   value instanceof URL && value.protocol === 'file:' && statSync(value, { throwIfNoEntry: false })?.isFile() === true;
 const moduleFile = z.custom<URL>(isFile, 'must be the URL of a file that is there');
 const milliseconds = z.int().min(1);
+/** A value that a process can have in its environment. */
+const variable = z.string().refine((text) => !text.includes('\0'), 'must be a text without NUL');
 
 const capability = z.string().superRefine((text, context) => {
   try {
@@ -57,9 +59,7 @@ const declaration = z
         cpuSeconds: z.number().min(0.1).max(3600).optional(),
       })
       .optional(),
-    env: z
-      .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of a variable'), z.string())
-      .optional(),
+    env: z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of a variable'), variable).optional(),
   })
   .superRefine((tool, context) => {
     const isApart = tool.isolation !== undefined;

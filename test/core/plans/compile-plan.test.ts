@@ -4,6 +4,7 @@ import { HoldfastError } from '../../../src/core/errors/errors.js';
 import { closureOf } from '../../../src/core/plans/closure.js';
 import { compilePlan } from '../../../src/core/plans/compile-plan.js';
 import { nextTurn } from '../../../src/core/plans/next-turn.js';
+import { specsOf, toolsOfNodes } from '../../../src/engine/plans/define-plan.js';
 import { defineTool, toolSpecOf } from '../../../src/tools/define/define-tool.js';
 
 const read = defineTool({
@@ -48,6 +49,7 @@ describe('compilePlan', () => {
       c: node([], { $from: 'nodes/a' }),
       d: node([], { $frm: '/input' }),
       e: node([], 5),
+      f: node([], { $from: '/input', default: 'x' }),
     };
     expect(problemsOf(() => compile({ nodes, output: { $from: '/node/a' } }))).toEqual([
       '/nodes/a/after/0 there is no node gone',
@@ -56,6 +58,7 @@ describe('compilePlan', () => {
       '/nodes/c/arguments/id/$from "nodes/a" is no JSON Pointer; expected one such as /input or /nodes/first',
       '/nodes/d/arguments/id/$frm expected one of $from, $text, $cel, $value; write a value with such a name as { "$value": … }',
       expect.stringContaining('/nodes/e/arguments The arguments of read are not valid.'),
+      '/nodes/f/arguments/id/$from expected nothing beside $from; write a value with such a name as { "$value": … }',
       '/output/$from /node/a begins with none of /input, /nodes',
     ]);
     expect(problemsOf(() => compile({ nodes: {} }))).toEqual(['/nodes expected at least one node']);
@@ -65,6 +68,27 @@ describe('compilePlan', () => {
     expect(
       problemsOf(() => compile({ nodes: { a: { type: 'ask', question: 'x', schema: { pattern: '(a+)+' } } } })),
     ).toEqual(['/nodes/a/schema its schema uses pattern, which is not taken']);
+  });
+
+  it('refuses fields that would do nothing, and waits that are too long', () => {
+    const refused = (node: object) => problemsOf(() => compile({ nodes: { a: node } }));
+    const beside = (what: string) => [`/nodes/a expected ${what}`];
+    expect(refused({ type: 'ask', approval: 'x', choices: ['a'] })).toEqual(
+      beside('choices and schema beside a question alone'),
+    );
+    expect(refused({ type: 'ask', approval: 'x', schema: {} })).toEqual(
+      beside('choices and schema beside a question alone'),
+    );
+    expect(refused({ type: 'ask', question: 'x', approvals: 2 })).toEqual(beside('approvals beside an approval alone'));
+    for (const more of [{ key: 'k' }, { timeoutSeconds: 2 }])
+      expect(refused({ type: 'wait', seconds: 1, ...more })).toEqual(
+        beside('key and timeoutSeconds beside an event alone'),
+      );
+    expect(refused({ type: 'wait', seconds: 2_592_001 })).toEqual(beside('at most 2592000 seconds'));
+    expect(refused({ type: 'wait', event: 'paid', timeoutSeconds: 2_592_001 })).toEqual([
+      expect.stringContaining('/nodes/a/timeoutSeconds'),
+    ]);
+    expect(refused({ type: 'wait', seconds: 2_592_000 })).toEqual([]);
   });
 
   it('tells agents apart by their tools, and refuses two that have the same', () => {
@@ -112,6 +136,21 @@ describe('compilePlan', () => {
       expect.stringContaining('/nodes/a/capabilities/0'),
     ]);
   });
+});
+
+it.each([
+  ['a time before now', { type: 'wait', seconds: -1 }, 'seconds'],
+  ['a time that is none', { type: 'wait', until: 'soon' }, 'until'],
+  ['an event with a key that is none', { type: 'wait', event: 'paid', key: 'a b' }, 'key'],
+  ['a question without words', { type: 'ask', question: '' }, 'question'],
+  ['an approval of nothing', { type: 'ask', approval: '' }, 'what'],
+  ['an agent that is told nothing', { type: 'agent', agent: 'writer', input: '' }, 'input'],
+])('a plan that always fails is refused: %s', (_what, constant, field) => {
+  const plan = compile({ nodes: { a: constant } });
+  const brought = new Map([...tools, ...specsOf(toolsOfNodes(plan))]);
+  expect(problemsOf(() => closureOf('p', plan, brought, () => []))).toEqual([
+    expect.stringMatching(new RegExp(`^/nodes/a The arguments of \\w+ are not valid\\..*${field}`)),
+  ]);
 });
 
 describe('nextTurn', () => {

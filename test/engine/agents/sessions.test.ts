@@ -133,6 +133,10 @@ describeEachDatabase('sessions', (kind) => {
     });
     expect(await engine.getSession('paused', ADMIN)).toMatchObject({ runId: paused.id, items: 0 });
     await expect(engine.deleteSession('paused', ADMIN)).rejects.toMatchObject({ code: 'session_busy' });
+    for (const limit of [1.5, Number.NaN])
+      await expect(engine.openSession('paused', ADMIN).getItems(limit)).rejects.toMatchObject({
+        code: 'invalid_request',
+      });
     await expect(engine.openSession('paused', ADMIN).addItems([])).rejects.toMatchObject({ code: 'session_busy' });
     await decideAndRest(engine, paused.id, { verdict: 'approve' });
     expect(await engine.getSession('paused', ADMIN)).toMatchObject({ runId: null, items: 4 });

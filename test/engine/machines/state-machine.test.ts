@@ -66,6 +66,20 @@ describeEachDatabase('a state machine', (kind) => {
         transition: () => ({ state: { name: 'open', data: Math.random() }, output: 1 }),
       }),
       defineStateMachine({
+        ...{ name: 'late', states: { open: { data: z.number() } }, initial: { name: 'open', data: 1 } },
+        // A program in JavaScript gets no word of the compiler.
+        transition: (async () => Promise.reject(new Error('too late'))) as never,
+      }),
+      defineStateMachine({
+        ...{ name: 'nul', states, initial: { name: 'open', data: {} }, tools: [note] },
+        transition: (state) => ({ state, calls: [{ id: 'a\u0000b', tool: 'note', arguments: { text: 'x' } }] }),
+      }),
+      defineStateMachine({
+        ...{ name: 'reader', states: { open: { data: z.null() } }, initial: { name: 'open', data: null } },
+        input: z.union([z.string(), z.null()]),
+        transition: (state, event) => ({ state, output: { given: event.type === 'input' ? event.input : null } }),
+      }),
+      defineStateMachine({
         ...{ name: 'tight', states, initial: { name: 'open', data: {} }, tools: [pay] },
         transition: (state, event) =>
           event.type === 'input'
@@ -148,6 +162,26 @@ describeEachDatabase('a state machine', (kind) => {
     });
   });
 
+  it('fails by name when its transition gives a promise, or a call has an id that no database keeps', async () => {
+    expect(await run('late', 'go')).toMatchObject({
+      status: 'failed',
+      error: { code: 'machine_failed', message: expect.stringContaining('gives a promise') },
+    });
+    expect(await run('nul', 'go')).toMatchObject({
+      status: 'failed',
+      error: { code: 'machine_failed', message: expect.stringContaining('an id that is no name') },
+    });
+  });
+
+  it.each([
+    ['ada', 'ada'],
+    ['123', '123'],
+    ['"ada"', 'ada'],
+    ['null', null],
+  ])('reads its input as JSON, or as it is where that fits: %s', async (text, given) => {
+    expect(await run('reader', text)).toMatchObject({ status: 'completed', output: { given } });
+  });
+
   it('begins no run with an input that does not fit, nor one of a session', async () => {
     const start = (more: object) =>
       test.engine.startRun({ agent: 'refund', input: '{"cents":1}', ...more } as never, ADMIN);
@@ -198,4 +232,21 @@ describe('a state machine that is not valid', () => {
     expect(define).toThrow(why);
     expect(define).toThrow(expect.objectContaining({ code: 'machine_invalid' }));
   });
+});
+
+it('is refused by name where a program in JavaScript declares something else', () => {
+  const declare = (more: object) => () =>
+    defineStateMachine({
+      ...{ name: 'odd', states, initial: { name: 'open', data: {} }, transition: (state: Refund) => ({ state }) },
+      ...(more as object),
+    });
+  for (const [more, why] of [
+    [{ states: { open: { data: z.object({}), to: 'open' } } }, '`to` of the state open is no list'],
+    [{ states: { open: null } }, 'the data of the state open are no zod schema'],
+    [{ input: {} }, '`input` is no zod schema'],
+    [{ output: 5 }, '`output` is no zod schema'],
+    [{ tools: 5 }, '`tools` is no list'],
+    [{ tools: [null] }, 'it has a tool that defineTool did not make'],
+  ] as const)
+    expect(declare(more)).toThrow(`The state machine odd is not valid: ${why}.`);
 });

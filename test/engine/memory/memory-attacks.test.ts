@@ -61,6 +61,9 @@ const ATTACKS: readonly Attack[] = [
   ['a path into a list', change(set('/list/0')), invalid],
   ['a sum beyond all numbers', change(...many(2, () => ({ op: 'add', path: '/n', by: 1.7e308 }))), invalid],
   ['a sum of no number', change({ op: 'add', path: '/n', by: Number.NaN }), invalid],
+  ['a sum in the place of a text', change({ op: 'add', path: '/text', by: 1 }), invalid],
+  ['a list in the place of a number', change({ op: 'append', path: '/n', values: [1] }), invalid],
+  ['a member of a text', change(set('/text/a')), invalid],
   ['a change that is none', change({ op: 'move', from: '/n', path: '/m' }), invalid],
   ['more operations than a change has', change(...many(1001, () => set('/n'))), invalid],
   [

@@ -1,0 +1,76 @@
+import { Agent } from '@openai/agents';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { createEngine, definePlan, defineTool, memorySpace, planProposals, subAgent } from '../../src/index.js';
+import { scriptedModel } from '../../src/library/testing.js';
+import { toolSpecOf } from '../../src/tools/define/define-tool.js';
+import { subAgentOf } from '../../src/tools/define/sub-agent.js';
+
+/** What no compiler has looked at: each is refused by name, and none of its promises ends the process. */
+
+const unheard: unknown[] = [];
+const hear = (reason: unknown): void => void unheard.push(reason);
+beforeAll(() => void process.on('unhandledRejection', hear));
+afterAll(() => void process.off('unhandledRejection', hear));
+
+const base = { name: 'look', description: 'Looks.', input: z.object({}), output: z.json(), execute: () => null };
+const late = async (): Promise<never> => {
+  throw new Error('too late');
+};
+const specOf = (more: object) => toolSpecOf(defineTool({ ...base, ...more }));
+
+describe('a function of a declaration', () => {
+  it('that gives a promise is at fault, and its error ends nothing', async () => {
+    expect(() => specOf({ capabilities: late }).capabilitiesOf({})).toThrow('must say it at once');
+    expect(() => specOf({ approval: late }).approvalOf({})).toThrow('must say it at once');
+    const { inputOf } = subAgentOf(subAgent({ agent: 'writer', inputOf: late as never })) ?? {};
+    expect(() => inputOf?.({ input: 'x' })).toThrow('neither a text nor a list of items');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(unheard).toEqual([]);
+  });
+
+  it('that gives no list, or no input, is at fault', () => {
+    for (const given of [undefined, null, 'tool:call:x', 5])
+      expect(() => specOf({ capabilities: () => given }).capabilitiesOf({})).toThrow('gives no list of texts');
+    const { inputOf } = subAgentOf(subAgent({ agent: 'writer', inputOf: (() => 5) as never })) ?? {};
+    expect(() => inputOf?.({ input: 'x' })).toThrow('neither a text nor a list of items');
+  });
+
+  it('of a schema of memory that gives a promise says so', () => {
+    const space = memorySpace({ name: 'notes', scope: 'tenant', schema: z.any().refine(async () => true) });
+    expect(space.problemOf({})).toMatch(/^it cannot be checked: /);
+  });
+});
+
+it.each<[string, string, () => unknown]>([
+  ['a sub-agent without options', 'tool_invalid', () => subAgent(undefined as never)],
+  ['a sub-agent of a number', 'tool_invalid', () => subAgent({ agent: 5 } as never)],
+  ['a plan with tools that are no list', 'plan_invalid', () => definePlan({ name: 'p', plan: {}, tools: {} } as never)],
+  [
+    'a plan with null among its tools',
+    'tool_invalid',
+    () => definePlan({ name: 'p', plan: {}, tools: [null] } as never),
+  ],
+  ['proposals with null among their tools', 'tool_invalid', () => planProposals({ name: 'p', tools: [null] } as never)],
+  ['proposals with a tool of the SDK', 'tool_invalid', () => planProposals({ name: 'p', tools: [{}] } as never)],
+  ['proposals with an agent that is none', 'plan_invalid', () => planProposals({ name: 'p', agents: [{}] } as never)],
+  ['a script that is no list', 'config_invalid', () => scriptedModel(5 as never)],
+  ['a script without lists', 'config_invalid', () => scriptedModel([5] as never)],
+  [
+    'a variable with NUL',
+    'tool_invalid',
+    () => {
+      const { execute: _here, ...rest } = base;
+      return defineTool({
+        ...{ ...rest, isolation: 'process', module: new URL(import.meta.url), env: { A: 'a\0b' } },
+      } as never);
+    },
+  ],
+])('is refused: %s', (_what, code, declare) => {
+  expect(declare).toThrow(expect.objectContaining({ code }));
+});
+
+it('is refused: an engine without agents', async () => {
+  for (const agents of [undefined, null, {}, new Agent({ name: 'a' })])
+    await expect(createEngine({ agents } as never)).rejects.toMatchObject({ code: 'config_invalid' });
+});
