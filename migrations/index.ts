@@ -21,6 +21,7 @@ import * as packedEvents from './0020-packed-events.js';
 import * as pulledImages from './0035-pulled-images.js';
 import * as tasksByScore from './0036-tasks-by-score.js';
 import * as webhooks from './0043-webhooks.js';
+import * as memoryEmbeddings from './0050-memory-embeddings.js';
 
 export interface Migration {
   readonly name: string;
@@ -51,4 +52,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0035-pulled-images', up: pulledImages.up },
   { name: '0036-tasks-by-score', up: tasksByScore.up },
   { name: '0043-webhooks', up: webhooks.up },
+  { name: '0050-memory-embeddings', up: memoryEmbeddings.up },
 ];

@@ -10,6 +10,7 @@ import type { McpDefinition } from '../src/core/tools/mcp.js';
 import type { MemoryDocument } from '../src/core/tools/tool-memory.js';
 import type { Meter } from '../src/metrics/meter.js';
 import type { PriceBook } from '../src/models/budgets/price-book.js';
+import type { EmbeddingProvider } from '../src/models/providers/embedding-provider.js';
 import type { ArtifactStore } from '../src/object-store/artifact-store.js';
 import type { Hub } from '../src/object-store/hub.js';
 import type { ObjectStore } from '../src/object-store/object-store.js';
@@ -137,6 +138,8 @@ export interface StepContext {
   /** Where artifacts of tasks are; null: this process verifies nothing. */
   readonly artifacts: ArtifactStore | null;
   readonly memory: MemoryEvidence;
+  /** Makes vectors of documents and queries. */
+  readonly embeddings: EmbeddingProvider;
   /** Where containers of runs are; null: no agent has an environment, and no engine is named. */
   readonly environments: EnvironmentEngine | null;
   /** What gives rewards in place of weighted signals, by name. */

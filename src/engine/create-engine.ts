@@ -12,6 +12,7 @@ import { stallsConfig } from '../core/queue/worker.js';
 import { retentionOf } from '../core/retention/retention.js';
 import { schedulingConfig } from '../core/tasks/scheduling.js';
 import { taskRetries } from '../core/tasks/task-retries.js';
+import type { EmbeddingProvider } from '../models/providers/embedding-provider.js';
 import type { Secret } from '../models/secrets/secret.js';
 import { saveAgent } from '../storage/agents/agents.js';
 import { namedTrouble } from '../storage/database/database-trouble.js';
@@ -56,6 +57,7 @@ import { ExportQueue } from './exports/export-queue.js';
 import { openArtifacts, openBuckets, openRepositories } from './exports/open-object-store.js';
 import { Changes } from './log/changes.js';
 import { longWorkOf } from './long-work.js';
+import { assertEmbeddable, embeddingSpaces } from './memory/embedding-spaces.js';
 import { Measuring } from './ops/measuring.js';
 import { Summaries } from './ops/summaries.js';
 import { webhooksIn } from './ops/webhooks.js';
@@ -126,8 +128,12 @@ async function start(given: EngineConfig, { leaveProcess, secrets }: Beginning):
   };
   const { role, log } = withDefaults(config);
   const routers = routersIn(config, agents);
-  const provider = withRouters(routers, { models: providerOf(config), prices: configured.money.prices, log });
-  if (role !== 'api') await assertServed(routers, provider);
+  const embeddings = providerOf(config);
+  const provider = withRouters(routers, { models: embeddings, prices: configured.money.prices, log });
+  if (role !== 'api') {
+    await assertServed(routers, provider);
+    assertEmbeddable(embeddingSpaces({ agents, memorySpaces: config.memorySpaces ?? [] }), embeddings);
+  }
   return whenDatabaseAnswers(startWaiting(config), async () => {
     const place = await takePlace(config);
     WorkerLog.around(log).name(place.worker.id);
@@ -135,7 +141,7 @@ async function start(given: EngineConfig, { leaveProcess, secrets }: Beginning):
       const attach = (context: EngineContext): void => {
         working = context;
       };
-      return await launch(config, { ...place, leaveProcess }, { ...configured, provider, secrets, attach });
+      return await launch(config, { ...place, leaveProcess }, { ...configured, provider, embeddings, secrets, attach });
     } catch (error) {
       // What is left at work would keep the process, and the next try from its place.
       await place.begun.end();
@@ -167,6 +173,7 @@ interface Configured {
   readonly limits: readonly LimitRow[];
   readonly money: Money;
   readonly provider: ModelProvider;
+  readonly embeddings: EmbeddingProvider;
   readonly secrets: readonly Secret[];
   /** Gets the engine that the tools of evolution work in. */
   readonly attach: (context: EngineContext) => void;
@@ -175,7 +182,7 @@ interface Configured {
 async function launch(
   config: EngineConfig,
   { database, clock, worker, started, leaveProcess, begun, anchor, metrics }: Place & Process,
-  { agents, alerts, webhooks, limits, money, provider, secrets, attach }: Configured,
+  { agents, alerts, webhooks, limits, money, provider, embeddings, secrets, attach }: Configured,
 ): Promise<Engine> {
   const { role, capacity, crashLimit, stillAfterMs, approvalTimeoutMs, exportDir, log, ...defaults } =
     withDefaults(config);
@@ -212,6 +219,7 @@ async function launch(
     mcp: new McpConnections(config.log === undefined ? null : serverLines(log)),
     mcpLists: storedLists(database.knex),
     memory: MEMORY_EVIDENCE,
+    embeddings,
     exportDir,
     ...{ buckets: openBuckets(config), repositories: openRepositories(config) },
     artifacts: openArtifacts(config),

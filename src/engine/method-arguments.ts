@@ -162,7 +162,7 @@ export const ARGUMENTS = {
   deleteSession: [id, caller],
   emitEvent: [named('name'), checkedLater, caller],
   listMemorySpaces: [caller],
-  listMemory: [named('space'), filter({ ...page, owner: optionalText, q: optionalText }), caller],
+  listMemory: [named('space'), filter({ ...page, owner: optionalText, q: optionalText, near: optionalText }), caller],
   getMemory: [document, place, caller],
   forgetMemory: [document, caller],
   submitTask: [checkedLater, caller, idempotencyKey],

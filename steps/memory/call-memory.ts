@@ -38,16 +38,14 @@ import {
   insertDocument,
   labelsOf,
   labelsOfDocuments,
-  latestKeys,
   lockDocument,
-  type MemoryPlace,
   updateDocument,
 } from '../../src/storage/memory/documents.js';
 import { type WriteEvidence, writeEvidence } from '../../src/storage/memory/evidence-rows.js';
 import { ownerOf } from '../../src/storage/memory/owner.js';
-import { type FoundKeys, searchKeys } from '../../src/storage/memory/search.js';
 import type { StepContext } from '../context.js';
 import { transact, withDatabaseRetry } from '../database-retry.js';
+import { findKeys } from './find-keys.js';
 
 /** Numbers of writes between two waits of a call. */
 const WRITES_PER_WAIT = 100_000;
@@ -103,7 +101,7 @@ interface Write {
  * its tool writes after a wait has numbers of its own.
  */
 export function memoryOfCall(
-  ctx: Pick<StepContext, 'knex' | 'memory'>,
+  ctx: Pick<StepContext, 'knex' | 'memory' | 'embeddings'>,
   call: MemoryCall,
   { key: callKey, waits }: { readonly key: string; readonly waits: number },
   notes: Notes,
@@ -147,12 +145,15 @@ export function memoryOfCall(
     return labelsOfDocuments(trx, await Promise.all(places));
   };
 
-  const recalled = (items: readonly MemoryDocument[], olderLeft: boolean): RecalledDocuments => {
+  const recalled = (
+    items: readonly MemoryDocument[],
+    left: Pick<RecalledDocuments, 'olderLeft' | 'wordsOnly'>,
+  ): RecalledDocuments => {
     const refs = items.map(({ space, key, version }) => ({ space, key, version }));
     read.push(...refs);
     for (const item of items) for (const label of item.labels) labels.add(label);
     note({ read: refs, labels: [...new Set(items.flatMap((item) => item.labels))] });
-    return Object.assign([...items], { olderLeft });
+    return Object.assign([...items], left);
   };
 
   const write = (one: Write): Promise<MemoryRef> => writing(writeNext(one));
@@ -192,19 +193,10 @@ export function memoryOfCall(
     },
     recall: async (name, options = {}) => {
       const space = open('read', name);
-      const { key, query, match, limit } = parsedAs(queryShape, 'The query', options);
-      const { items, olderLeft } = await withDatabaseRetry(async () => {
-        const place = await placeOf(space);
-        const found = await keysFor(place);
-        return { items: await ctx.memory.proven(ctx.knex, place, found.keys), olderLeft: found.olderLeft };
-      });
-      return recalled(items, olderLeft);
-
-      async function keysFor(place: MemoryPlace): Promise<FoundKeys> {
-        if (key !== undefined) return { keys: [key], olderLeft: false };
-        if (query !== undefined) return searchKeys(ctx.knex, place, { query, match, limit });
-        return { keys: await latestKeys(ctx.knex, place, limit), olderLeft: false };
-      }
+      const query = parsedAs(queryShape, 'The query', options);
+      const place = await withDatabaseRetry(() => placeOf(space));
+      const { keys, ...left } = await findKeys(ctx, { place, space }, query);
+      return recalled(await withDatabaseRetry(() => ctx.memory.proven(ctx.knex, place, keys)), left);
     },
     revise: async (name, key, options) => {
       const space = open('write', name);
@@ -264,7 +256,7 @@ async function writeOnce(
   const labels = [...new Set([...labelsOf(row), ...provenance.labels])].sort();
   const state = { version, value, labels, document: document.bytes };
   assertShortHistory(key, state.document.length);
-  await updateDocument(trx, place, state, { days: space.days });
+  await updateDocument(trx, place, state, { days: space.days, embeds: space.embedding !== null });
   await insertChange(trx, place, { ...provenance, version, base, ops, frontiers: document.frontiers });
   document.free();
   return writeEvidence(trx, place, version);

@@ -19,6 +19,10 @@ export const memorySpaceView = z
     scope: z.enum(MEMORY_SCOPES),
     documents: z.int().describe('Documents of the tenant in it.'),
     changedAt: z.iso.datetime().nullable().describe('When one of them was changed last; null: there is none.'),
+    withoutVector: z
+      .int()
+      .exactOptional()
+      .describe('In a space with an embedding model: documents that a worker is to make a vector of.'),
   })
   .meta({ id: 'MemorySpace' });
 export type MemorySpaceView = z.infer<typeof memorySpaceView>;
@@ -30,6 +34,10 @@ export const memoryEntry = z
     labels: z.array(trustLabel).describe('Not empty: something in it came from outside.'),
     ...{ createdAt: z.iso.datetime(), changedAt: z.iso.datetime() },
     expiresAt: z.iso.datetime().nullable().describe('When it goes by the retention of its space; null: never.'),
+    distance: z
+      .number()
+      .exactOptional()
+      .describe('In a list with `near`: the cosine distance, from 0 (the same meaning) to 2.'),
     integrity,
   })
   .meta({ id: 'MemoryEntry' });

@@ -32,9 +32,12 @@ export const MEMORY_OPERATIONS = {
       ...pageQuery,
       owner: z.string().max(200).exactOptional().describe('Only of this owner.'),
       q: queryText.exactOptional().describe('Only with all of these words.'),
+      near: queryText
+        .exactOptional()
+        .describe('The documents whose meaning is nearest to this text, in one page; not with `q` and `cursor`.'),
     }),
     response: pageOf(memoryEntry),
-    errors: [],
+    errors: ['memory_invalid', 'model_failed'],
     args: ({ path, query }, { caller }) => [path.space, query, caller],
   }),
   getMemory: operation({

@@ -3,7 +3,7 @@ import { HoldfastError } from '../errors/errors.js';
 import { canonical, isObject, type JsonObject, type JsonValue, nameText, plainText, toJson } from '../json.js';
 import { namesOf, pointerTo, type StateOp, stateOp } from './agent-state.js';
 import { type MemorySpace, spaceName } from './memory-space.js';
-import { MEMORY_LIMITS } from './tool-memory.js';
+import { MEMORY_LIMITS, RECALL_WAYS } from './tool-memory.js';
 
 /** What a call may ask of memory, checked: it comes from tools, and often from models. */
 
@@ -26,6 +26,7 @@ export const queryShape = z.strictObject({
   key: memoryKey.optional(),
   query: queryText.optional(),
   match: z.enum(['all', 'any']).default('all'),
+  by: z.enum(RECALL_WAYS).optional(),
   limit: z.int().min(1).max(MEMORY_LIMITS.documents).default(10),
 });
 

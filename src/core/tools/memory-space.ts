@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { HoldfastError } from '../errors/errors.js';
-import { canonical, type JsonObject, type JsonValue, toJson } from '../json.js';
+import { canonical, type JsonObject, type JsonValue, nameText, toJson } from '../json.js';
 import type { StateProblem } from './agent-state.js';
 
 /** Whose documents of a space are read together. */
@@ -16,6 +16,12 @@ const declaration = z.strictObject({
   scope: z.enum(MEMORY_SCOPES),
   schema: z.custom<z.ZodType>((value) => value instanceof z.ZodType, 'must be a zod schema').optional(),
   retention: z.strictObject({ days: z.int().min(1).max(36_500) }).optional(),
+  embedding: z
+    .strictObject({
+      model: nameText,
+      dimensions: z.int().min(8).max(8192),
+    })
+    .optional(),
 });
 
 /** A space of documents that outlive runs. */
@@ -28,6 +34,16 @@ export interface MemorySpaceDeclaration {
   readonly schema?: z.ZodType;
   /** Days after its last change for which a document is kept. Default: until someone forgets it. */
   readonly retention?: { readonly days: number };
+  /** The model that makes vectors of documents and queries. Default: none, and documents are found by words. See docs/agents/memory-by-meaning.md. */
+  readonly embedding?: Embedding;
+}
+
+/** A model that makes vectors of texts. */
+export interface Embedding {
+  /** `openai/text-embedding-3-small`, `ollama/nomic-embed-text`, … */
+  readonly model: string;
+  /** Numbers of a vector. */
+  readonly dimensions: number;
 }
 
 /** A space as the engine has it. */
@@ -36,6 +52,8 @@ export interface MemorySpace {
   readonly scope: MemoryScope;
   /** Null: forever. */
   readonly days: number | null;
+  /** Null: documents are found by words alone. */
+  readonly embedding: Embedding | null;
   /** Says what does not fit a document. */
   readonly problemOf: StateProblem;
   /** What of it is part of the definition of an agent. */
@@ -58,12 +76,16 @@ export function memorySpace(declared: MemorySpaceDeclaration): MemorySpace {
       },
     );
   }
-  const { name, scope, schema, retention } = parsed.data;
+  const { name, scope, schema, retention, embedding = null } = parsed.data;
   const days = retention?.days ?? null;
   const space: MemorySpace = {
-    ...{ name, scope, days },
+    ...{ name, scope, days, embedding },
     problemOf: (value) => problemIn(schema, value),
-    definition: { name, scope, days, ...(schema === undefined ? {} : { schema: schemaOf(schema) }) },
+    definition: {
+      ...{ name, scope, days },
+      ...(schema === undefined ? {} : { schema: schemaOf(schema) }),
+      ...(embedding === null ? {} : { embedding }),
+    },
   };
   SPACES.add(space);
   return space;

@@ -68,7 +68,13 @@ export interface MemoryDocument {
 export interface RecalledDocuments extends ReadonlyArray<MemoryDocument> {
   /** Older documents may have the words, too, and were not looked at: all words are common. A rarer word finds them. */
   readonly olderLeft: boolean;
+  /** A part of the documents, or all, was looked for by words only: they have no vector yet, or the model did not answer. */
+  readonly wordsOnly: boolean;
 }
+
+/** How documents are found that a query is about. */
+export const RECALL_WAYS = ['words', 'meaning', 'both'] as const;
+type RecallWay = (typeof RECALL_WAYS)[number];
 
 export interface MemoryQuery {
   /** The document with this key. */
@@ -77,6 +83,8 @@ export interface MemoryQuery {
   readonly query?: string;
   /** `all` (default): documents with all of the words. `any`: with one of them. */
   readonly match?: 'all' | 'any';
+  /** In a space with `embedding`: by the words, by the nearest vectors, or by both (default). In others by the words alone. */
+  readonly by?: RecallWay;
   /** Default 10; at most 50. */
   readonly limit?: number;
 }

@@ -10,6 +10,7 @@ import type { OllamaModel, OllamaModelOptions } from '../../models/ollama/ollama
 import { OllamaModelProvider as ConfiguredOllamaModelProvider } from '../../models/ollama/ollama-model-provider.js';
 import type { OpenAICompatibleOptions } from '../../models/openai/openai-compatible-options.js';
 import { OpenAICompatibleProvider } from '../../models/openai/openai-compatible-provider.js';
+import type { EmbeddingProvider, EmbeddingRequest } from '../../models/providers/embedding-provider.js';
 import {
   MultiModelProvider as ConfiguredMultiModelProvider,
   type MultiModelProviderOptions,
@@ -57,7 +58,7 @@ function withEnvironment(options: MultiModelProviderOptions): MultiModelProvider
 }
 
 /** Gives models of Ollama by name. The environment is read once, when the first name is asked for. */
-export class OllamaModelProvider implements ModelProvider {
+export class OllamaModelProvider implements ModelProvider, EmbeddingProvider {
   readonly #provider: ConfiguredOllamaModelProvider;
 
   constructor(options: OllamaModelOptions = {}) {
@@ -83,10 +84,18 @@ export class OllamaModelProvider implements ModelProvider {
   getModel(modelName?: string): Promise<OllamaModel> {
     return this.#provider.getModel(modelName);
   }
+
+  embed(request: EmbeddingRequest): Promise<readonly (readonly number[])[]> {
+    return this.#provider.embed(request);
+  }
+
+  assertEmbeds(model: string): void {
+    this.#provider.assertEmbeds(model);
+  }
 }
 
 /** Routes a model name by what stands before its first `/`; a name without one goes to OpenAI. */
-export class MultiModelProvider implements ModelProvider {
+export class MultiModelProvider implements ModelProvider, EmbeddingProvider {
   readonly #options: MultiModelProviderOptions;
   readonly #provider: ConfiguredMultiModelProvider;
 
@@ -104,6 +113,14 @@ export class MultiModelProvider implements ModelProvider {
   /** Throws `model_unknown` for a prefix that no one serves and for a missing key. */
   getModel(modelName?: string): Promise<Model> {
     return this.#provider.getModel(modelName);
+  }
+
+  embed(request: EmbeddingRequest): Promise<readonly (readonly number[])[]> {
+    return this.#provider.embed(request);
+  }
+
+  assertEmbeds(model: string): void {
+    this.#provider.assertEmbeds(model);
   }
 }
 

@@ -1,3 +1,4 @@
+import { embedQuery } from '../../../steps/memory/embed.js';
 import type { Caller } from '../../core/caller.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import type {
@@ -13,10 +14,13 @@ import {
   type DocumentFilter,
   forgetDocument,
   listDocuments,
+  listNearest,
   readDocument,
   spacesOf,
 } from '../../storage/memory/lists.js';
+import { unembeddedOf } from '../../storage/memory/vectors.js';
 import type { EngineContext } from '../engine-context.js';
+import { declaredSpaces, embeddingSpaces } from './embedding-spaces.js';
 
 type NamedDocument = DocumentName & { readonly space: string };
 
@@ -26,33 +30,56 @@ const unknown = ({ space, owner, key }: NamedDocument): HoldfastError =>
     `There is no document ${JSON.stringify(key)} of ${owner === '' ? 'the tenant' : JSON.stringify(owner)} in ${space}.`,
   );
 
+/** One page: the nearest documents have no order in which a list could go on. */
+async function nearest(context: EngineContext, filter: DocumentFilter, text: string) {
+  const { space, q, cursor } = filter;
+  const other = q !== undefined ? 'q' : cursor !== undefined ? 'cursor' : null;
+  if (other !== null)
+    throw new HoldfastError('invalid_request', `The parameters near and ${other} do not go together.`, {
+      fields: [{ pointer: `/${other}`, detail: 'leave it out beside near' }],
+    });
+  const found = embeddingSpaces(context).find(({ name }) => name === space);
+  if (found === undefined)
+    throw new HoldfastError('memory_invalid', `The space ${space} has no embedding, so that nothing is near.`, {
+      hint: 'Search for words (q), or declare an embedding model: docs/agents/memory-by-meaning.md.',
+    });
+  const { knex, embeddings } = context.stepContext;
+  const vector = await embedQuery(embeddings, found.embedding, text);
+  return { items: await listNearest(knex, filter, found.embedding, vector), nextCursor: null };
+}
+
 /** What clients ask of memory. */
 export const MEMORY_OPERATIONS = {
   /** The spaces of the configuration and its agents, and those with documents. */
   listMemorySpaces: async (
-    { stepContext: { knex }, agents, memorySpaces }: EngineContext,
+    context: EngineContext,
     { tenant }: Caller,
   ): Promise<{ readonly items: MemorySpaceView[] }> => {
+    const { knex } = context.stepContext;
     const found = await spacesOf(knex, tenant);
     const known = new Set(found.map(({ space }) => space));
-    const declared = [...memorySpaces, ...[...agents.values()].flatMap(({ memory }) => [...(memory?.values() ?? [])])];
-    const empty = new Map(declared.filter(({ name }) => !known.has(name)).map((one) => [one.name, one]));
-    const others = [...empty.values()].map(({ name, scope }) => ({
-      space: name,
-      scope,
-      documents: 0,
-      changedAt: null,
-    }));
-    return { items: [...found, ...others].sort((a, b) => (a.space < b.space ? -1 : 1)) };
+    const others = declaredSpaces(context)
+      .filter(({ name }) => !known.has(name))
+      .map(({ name, scope }) => ({ space: name, scope, documents: 0, changedAt: null }));
+    const embedding = new Set(embeddingSpaces(context).map(({ name }) => name));
+    const without = embedding.size === 0 ? new Map<string, number>() : await unembeddedOf(knex, tenant);
+    return {
+      items: [...found, ...others]
+        .sort((a, b) => (a.space < b.space ? -1 : 1))
+        .map((one) => (embedding.has(one.space) ? { ...one, withoutVector: without.get(one.space) ?? 0 } : one)),
+    };
   },
-  /** Documents of a space, by owner and key. */
+  /** Documents of a space, by owner and key; with `near` by meaning. Throws `memory_invalid` and `model_failed`. */
   listMemory: async (
-    { stepContext: { knex, memory } }: EngineContext,
+    context: EngineContext,
     space: string,
-    filter: Omit<DocumentFilter, 'tenant' | 'space'>,
+    { near, ...filter }: Omit<DocumentFilter, 'tenant' | 'space'> & { readonly near?: string },
     { tenant }: Caller,
   ): Promise<Page<MemoryEntry>> => {
-    const { items, nextCursor } = await listDocuments(knex, { tenant, space, ...filter });
+    const { knex, memory } = context.stepContext;
+    const asked = { tenant, space, ...filter };
+    const { items, nextCursor } =
+      near === undefined ? await listDocuments(knex, asked) : await nearest(context, asked, near);
     const integrityOf = await memory.falseIn(knex, { tenant, space }, items);
     return { items: items.map((one) => ({ ...one, integrity: integrityOf(one) })), nextCursor };
   },

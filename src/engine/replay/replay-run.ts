@@ -104,6 +104,7 @@ function replayPlace(agents: ReadonlyMap<string, RegisteredAgent>, lists: McpLis
     },
     ...{ rewards: new Map(), readSecrets: async () => [], crashLimit: 1, logStep: null },
     memory: { proven: nothing, falseIn: nothing, falseChanges: nothing },
+    embeddings: { embed: () => Promise.reject(refused('asks no embedding model')) },
     metrics: UNMETERED,
   };
   return { ctx, agents };

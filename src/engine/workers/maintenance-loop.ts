@@ -11,6 +11,7 @@ import { workOff } from '../concurrency/work-off.js';
 import { settleContainers } from '../containers/settle-containers.js';
 import type { EngineContext } from '../engine-context.js';
 import { signLog } from '../evidence/log-operations.js';
+import { embedDocuments } from '../memory/embed-documents.js';
 import type { DatabaseClock } from '../ops/database-clock.js';
 import { tellWebhooks } from '../ops/webhooks.js';
 import { evaluateAlerts } from '../quality/alerts.js';
@@ -119,6 +120,7 @@ export function startMaintenanceLoop(
     every('strays', requeueAbandoned(context), SWEEP_EVERY_MS),
     every('alerts', (isStopping) => evaluateAlerts(context, isStopping)),
     every('webhooks', (isStopping) => tellWebhooks(context, isStopping)),
+    every('embeddings', embedDocuments(context)),
     every('exports', () => context.exports.watch(stepContext, log), SWEEP_EVERY_MS),
     every('events', (isStopping) => dropEvents(context, isStopping), SWEEP_EVERY_MS),
     every('trajectories', (isStopping) => indexDue(context, isStopping), SWEEP_EVERY_MS),

@@ -10,6 +10,7 @@ import { ModelCallError } from '../failures/model-call-error.js';
 import { classifyModelFailure } from '../failures/model-failure.js';
 import { endpointFetch } from '../openai/endpoint-fetch.js';
 import { abortError, throwIfAborted } from '../providers/abort.js';
+import { type EmbeddingRequest, firstProblem, wrongEmbeddings } from '../providers/embedding-provider.js';
 import type { OllamaTarget } from './ollama-host.js';
 import { type OllamaChunk, type OllamaRequest, ollamaChunk } from './ollama-wire.js';
 
@@ -137,7 +138,7 @@ export async function* ollamaChunks(
   wire: OllamaWire,
 ): AsyncGenerator<OllamaChunk, void, undefined> {
   throwIfAborted(signal);
-  const client = new ChatClient({ host: target.host, fetch: checkedFetch(target, signal, wire) });
+  const client = new ChatClient({ host: target.host, fetch: checkedFetch(target, signal, wire, 'lines') });
   let answer: Awaited<ReturnType<ChatClient['chunks']>> | undefined;
   try {
     answer = await client.chunks(request);
@@ -156,10 +157,35 @@ function parsed(chunk: unknown): OllamaChunk {
   throw new ModelCallError('model_failed', `The answer is not one of Ollama: ${why}`, { retryable: false });
 }
 
+const answerOfEmbed = z.looseObject({ embeddings: z.array(z.array(z.number())) });
+
+/** Asks `POST /api/embed` once. A text that is longer than the context of the model is cut by the server. */
+export async function ollamaEmbeddings(
+  target: OllamaTarget,
+  { texts, signal }: EmbeddingRequest,
+  wire: OllamaWire,
+): Promise<readonly (readonly number[])[]> {
+  try {
+    throwIfAborted(signal);
+    const client = new Ollama({ host: target.host, fetch: checkedFetch(target, signal, wire, 'whole') });
+    const made: unknown = await client.embed({ model: target.model, input: [...texts] });
+    const result = answerOfEmbed.safeParse(made);
+    if (!result.success) throw wrongEmbeddings(target.model, firstProblem(result.error));
+    const { embeddings } = result.data;
+    if (embeddings.length !== texts.length)
+      throw wrongEmbeddings(target.model, `it has ${embeddings.length} for ${texts.length} texts`);
+    return embeddings;
+  } catch (error) {
+    throw signal?.aborted === true ? abortError(signal) : ollamaFailure(error, target, false);
+  }
+}
+
+/** `lines`: the answer comes in lines, the last of them says that it is done. */
 function checkedFetch(
   { host, authorization }: OllamaTarget,
   signal: AbortSignal | undefined,
   { timeoutMs, send }: OllamaWire,
+  form: 'lines' | 'whole',
 ): typeof fetch {
   const ask = endpointFetch({
     ...{ title: 'Ollama', baseURL: host, host, addressSetting: 'OLLAMA_HOST, or baseURL', headers: {} },
@@ -170,7 +196,8 @@ function checkedFetch(
     const signals = [signal, init?.signal].filter((one) => one instanceof AbortSignal);
     const response = await ask(input, { ...init, signal: AbortSignal.any(signals) });
     if (!response.ok) throw new StatusError(response, await response.json().catch(() => null));
-    return response.body === null ? response : new Response(response.body.pipeThrough(ollamaLines()));
+    if (response.body === null || form === 'whole') return response;
+    return new Response(response.body.pipeThrough(ollamaLines()));
   };
 }
 

@@ -1,14 +1,18 @@
 import type { ModelProvider } from '@openai/agents';
 import type { FieldError } from '../../core/errors/errors.js';
+import { DEFAULT_TIMEOUT_MS } from '../openai/endpoint.js';
+import type { EmbeddingProvider, EmbeddingRequest } from '../providers/embedding-provider.js';
 import { isSecret, missingAt } from '../secrets/secret.js';
+import { ollamaEmbeddings } from './ollama-client.js';
+import { type OllamaTarget, ollamaTarget } from './ollama-host.js';
 import { OllamaModel, type OllamaModelOptions } from './ollama-model.js';
-import { ollamaProblems } from './ollama-options.js';
+import { assertOllamaOptions, ollamaProblems } from './ollama-options.js';
 
 /**
  * Gives models of Ollama by name. Nothing is created before the first name and nothing is contacted before the first call;
  * where a model is served is decided for each name on its own.
  */
-export class OllamaModelProvider implements ModelProvider {
+export class OllamaModelProvider implements ModelProvider, EmbeddingProvider {
   readonly #options: OllamaModelOptions;
   readonly #environment: () => OllamaModelOptions;
   readonly #models = new Map<string, OllamaModel>();
@@ -44,5 +48,18 @@ export class OllamaModelProvider implements ModelProvider {
     const model = new OllamaModel(modelName, { ...this.#environment(), ...this.#options });
     this.#models.set(modelName, model);
     return model;
+  }
+
+  /** Throws as `getModel` does, and what a failed request throws. What is asked is on no cassette. */
+  async embed(request: EmbeddingRequest): Promise<readonly (readonly number[])[]> {
+    const { timeoutMs = DEFAULT_TIMEOUT_MS, fetch: send = null } = this.#options;
+    return ollamaEmbeddings(this.assertEmbeds(request.model), request, { timeoutMs, send });
+  }
+
+  /** Says where vectors are asked for. Throws as `getModel` does. */
+  assertEmbeds(model: string): OllamaTarget {
+    const options = { ...this.#environment(), ...this.#options };
+    assertOllamaOptions(options);
+    return ollamaTarget(model, options);
   }
 }

@@ -12,10 +12,12 @@ import { openaiRecording } from '../cassettes/openai-recording.js';
 import type { Dialect } from '../dialects/dialect.js';
 import { dialectOf } from '../dialects/dialect-of.js';
 import { ChatModel } from '../providers/chat-model.js';
+import type { EmbeddingProvider, EmbeddingRequest } from '../providers/embedding-provider.js';
 import { fileSecret, missingAt, type Secret, variableSecret } from '../secrets/secret.js';
 import { type Endpoint, endpointOf } from './endpoint.js';
 import { EndpointClient } from './openai-client.js';
 import { isWebAddress, type OpenAICompatibleOptions, problemsOf, WEB } from './openai-compatible-options.js';
+import { openaiEmbeddings } from './openai-embeddings.js';
 import { ResponsesModel } from './responses-model.js';
 
 /** A model at an endpoint. Recordings of older builds name no dialect, and are played by the SDK's own model. */
@@ -34,7 +36,7 @@ export type Variable = (name: string) => string | null;
  * Gives models of an API that speaks as OpenAI's does. Nothing is created before the first name, and nothing is read or contacted before
  * the first request.
  */
-export class OpenAICompatibleProvider implements ModelProvider {
+export class OpenAICompatibleProvider implements ModelProvider, EmbeddingProvider {
   readonly #options: OpenAICompatibleOptions;
   readonly #variable: Variable;
   readonly #send: typeof fetch | null;
@@ -92,6 +94,19 @@ export class OpenAICompatibleProvider implements ModelProvider {
     const model = endpointModel(api, this.#client, this.#endpoint, name);
     this.#models.set(name, model);
     return model;
+  }
+
+  /** Throws as `getModel` does, and what a failed request throws. What is asked is on no cassette. */
+  async embed(request: EmbeddingRequest): Promise<readonly (readonly number[])[]> {
+    const endpoint = { ...this.assertEmbeds(request.model), send: this.#send };
+    return openaiEmbeddings(new EndpointClient(endpoint, this.#options.like === 'openai'), endpoint, request);
+  }
+
+  /** Says where vectors are asked for. Throws `config_invalid` for wrong options, and `model_unknown` for a missing key. */
+  assertEmbeds(model: string): Endpoint {
+    this.#assertOptions();
+    this.#endpoint ??= this.#endpointFor(model);
+    return this.#endpoint;
   }
 
   #assertOptions(): void {

@@ -7,6 +7,7 @@ import { NativeProvider } from '../native/native-provider.js';
 import { OllamaModelProvider } from '../ollama/ollama-model-provider.js';
 import { OpenAICompatibleProvider, type Variable } from '../openai/openai-compatible-provider.js';
 import type { Secret } from '../secrets/secret.js';
+import { type EmbeddingProvider, type EmbeddingRequest, makesEmbeddings } from './embedding-provider.js';
 import type { AttemptTarget } from './model-attempt.js';
 
 export interface MultiModelProviderOptions {
@@ -30,7 +31,7 @@ export interface MultiModelProviderOptions {
  * their keys from `variable`. Nothing is created before the first name that needs it. Throws `model_unknown` for a prefix that
  * no one serves and for a missing key.
  */
-export class MultiModelProvider implements ModelProvider {
+export class MultiModelProvider implements ModelProvider, EmbeddingProvider {
   readonly #options: MultiModelProviderOptions;
   readonly #variable: Variable;
   readonly #created = new Map<string, ModelProvider>();
@@ -41,11 +42,36 @@ export class MultiModelProvider implements ModelProvider {
   }
 
   async getModel(modelName?: string): Promise<Model> {
+    const { provider, name } = this.#served(modelName);
+    return await provider.getModel(name);
+  }
+
+  /** Throws `model_unknown`, also for a provider that makes no vectors, and what a failed request throws. */
+  async embed(request: EmbeddingRequest): Promise<readonly (readonly number[])[]> {
+    const { provider, name } = this.#embedding(request.model);
+    return provider.embed({ ...request, model: name });
+  }
+
+  /** Looks whether there is a provider with a key that makes vectors; contacts no one. Throws `model_unknown` and `config_invalid`. */
+  assertEmbeds(model: string): void {
+    const { provider, name } = this.#embedding(model);
+    provider.assertEmbeds?.(name);
+  }
+
+  #embedding(model: string): { readonly provider: EmbeddingProvider; readonly name: string } {
+    const { provider, name } = this.#served(model);
+    if (makesEmbeddings(provider)) return { provider, name };
+    throw new HoldfastError('model_unknown', `The model "${model}" is of a provider that makes no embeddings.`, {
+      hint: 'Use a model of an API with /v1/embeddings, such as openai/text-embedding-3-small, or ollama/nomic-embed-text.',
+    });
+  }
+
+  #served(modelName?: string): { readonly provider: ModelProvider; readonly name: string } {
     const { prefix, name } = parseModelName(modelName);
     const provider = this.#providerOf(prefix ?? 'openai');
     if (provider === undefined) throw this.#unknown(modelName ?? '', `no provider has the prefix "${prefix}"`);
     if (prefix !== null && name === '') throw this.#unknown(modelName ?? '', `no name follows "${prefix}/"`);
-    return await provider.getModel(name);
+    return { provider, name };
   }
 
   #providerOf(prefix: string): ModelProvider | undefined {

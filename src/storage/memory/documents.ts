@@ -107,8 +107,23 @@ export interface DocumentState {
   readonly document: Buffer;
 }
 
-/** A change: the document goes after so many days; null: never. An erasure: when it goes stays as it is. */
-type DocumentUpdate = { readonly days: number | null } | { readonly erased: string };
+/**
+ * A change: the document goes after so many days; null: never. `embeds`: a vector is made of it. An erasure: when it goes stays as it
+ * is, and a vector is made again where there was one.
+ */
+type DocumentUpdate = { readonly days: number | null; readonly embeds: boolean } | { readonly erased: string };
+
+/**
+ * Part of the statement that changes a document: what was made of its former state goes with that. A row of the document says that a
+ * vector is to be made.
+ */
+const WITHOUT_VECTOR = `delete from holdfast.memory_vectors
+  where tenant = :tenant and space = :space and owner = :owner and key = :key`;
+const TO_EMBED = `insert into holdfast.memory_embeddings (tenant, space, owner, key)
+  select :tenant, :space, :owner, :key where :embeds or exists (
+    select 1 from holdfast.memory_embeddings where tenant = :tenant and space = :space and owner = :owner and key = :key)
+  on conflict (tenant, space, owner, key)
+    do update set model = null, dimensions = null, signs = null, tries = 0, due_at = now()`;
 
 export async function updateDocument(
   trx: Knex.Transaction,
@@ -129,8 +144,11 @@ export async function updateDocument(
           id: trx.raw('coalesce(id, gen_random_uuid()::text)') as unknown as string,
           remade: null,
         };
+  const place = { tenant, space, owner, key };
   await documents(trx)
-    .where({ tenant, space, owner, key })
+    .with('without_vector', trx.raw(WITHOUT_VECTOR, place))
+    .with('to_embed', trx.raw(TO_EMBED, { ...place, embeds: 'embeds' in update && update.embeds }))
+    .where(place)
     .update({
       ...{ version, value: canonical(value), labels: canonical([...labels]), document, words: wordsOf(key, value) },
       ...{ salt, ...changed },

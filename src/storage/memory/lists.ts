@@ -3,8 +3,9 @@ import { z } from 'zod';
 import type { JsonObject } from '../../core/json.js';
 import type { MemoryEntry, MemorySpaceView } from '../../core/memory/memory-view.js';
 import { type Page, type PageOf, readCursor, writeCursor } from '../../core/page.js';
-import type { MemoryScope } from '../../core/tools/memory-space.js';
+import type { Embedding, MemoryScope } from '../../core/tools/memory-space.js';
 import { contentOf, type DocumentPlace, type DocumentRow, documents, LIVING, labelsOf } from './documents.js';
+import { nearestDocuments } from './vectors.js';
 
 /** The spaces of a tenant that have documents, in the order of their names. */
 export async function spacesOf(db: Knex, tenant: string): Promise<MemorySpaceView[]> {
@@ -58,6 +59,30 @@ export async function listDocuments(db: Knex, filter: DocumentFilter): Promise<P
   const more = rows.length > limit && last !== undefined;
   const next = more ? writeCursor([last.owner, last.key]) : null;
   return { items, nextCursor: next };
+}
+
+/** The documents of a space whose vectors are nearest to one, the nearest first. */
+export async function listNearest(
+  db: Knex,
+  { tenant, space, owner, limit }: Pick<DocumentFilter, 'tenant' | 'space' | 'owner' | 'limit'>,
+  embedding: Embedding,
+  vector: Float32Array,
+): Promise<(ListedEntry & { readonly distance: number })[]> {
+  const place = { tenant, space, owner: owner ?? null };
+  const { near } = await nearestDocuments(db, place, embedding, { vector, limit });
+  const rows = await documents(db)
+    .where({ tenant, space })
+    .whereRaw(LIVING)
+    .whereRaw('(owner, key) in (select * from unnest(?::text[], ?::text[]))', [
+      near.map((one) => one.owner),
+      near.map((one) => one.key),
+    ])
+    .select(...LISTED);
+  const entries = new Map(rows.map((row) => [JSON.stringify([row.owner, row.key]), entryOf(row)]));
+  return near.flatMap(({ owner: whose, key, distance }) => {
+    const entry = entries.get(JSON.stringify([whose, key]));
+    return entry === undefined ? [] : [{ ...entry, distance }];
+  });
 }
 
 /** Null: there is none. */

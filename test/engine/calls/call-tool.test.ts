@@ -54,6 +54,7 @@ describeEachDatabase('one call', (kind) => {
       ...{ now: Date.now, newId: () => 'x', approvalTimeoutMs: null, changed: nothing, mcp: new McpConnections() },
       mcpLists: storedLists(database.knex),
       memory: MEMORY_EVIDENCE,
+      embeddings: { embed: async () => [] },
       execution: () => null,
       ...{
         exportDir: '',

@@ -99,6 +99,12 @@ const OTHERS: { readonly [table: string]: readonly Classed[] } = {
     'with the digest that the log has of the writes of a call',
     'call_key n run_id tenant version at document change state',
   ),
+  memory_embeddings: all(
+    'derived',
+    'made by an embedding model from the words, and only says which documents are looked at',
+    'tenant space owner key model dimensions signs tries due_at',
+  ),
+  memory_vectors: all('derived', 'the same', 'tenant space owner key vector'),
   tasks: all(
     'shown',
     'what was submitted, and the result as it was written; the run and its log say what was done',

@@ -20,6 +20,7 @@ const options = z.object({
   ...{ json, limit, cursor },
   owner: z.string().optional(),
   query: z.string().optional(),
+  near: z.string().optional(),
   after: z.number().default(0),
   forget: z.boolean().default(false),
 });
@@ -31,6 +32,7 @@ export const memoryCommand = (): Command =>
     .argument('[key]', 'key of a document')
     .option('--owner <owner>', 'the run, session, subject or agent; without it, the tenant, or in a list all of them')
     .option('--query <words>', 'in a list: only documents with all of these words')
+    .option('--near <text>', 'in a list: the documents whose meaning is nearest to the text, the nearest first')
     .addOption(new Option('--after <version>', 'only changes after this version').argParser(whole(0, 999_999_999)))
     .option('--forget', 'removes the document with its history')
     .addOption(cursorOption())
@@ -47,18 +49,26 @@ export const memoryCommand = (): Command =>
 async function listSpaces(asked: Options): Promise<void> {
   const page = await connect().listMemorySpaces();
   if (asked.json) return printJson(page);
+  const hasVectors = page.items.some(({ withoutVector }) => withoutVector !== undefined);
   printTable(
-    ['SPACE', 'SCOPE', 'DOCUMENTS', 'CHANGED'],
-    page.items.map(({ space, scope, documents, changedAt }) => [space, scope, String(documents), changedAt ?? '']),
+    ['SPACE', 'SCOPE', 'DOCUMENTS', 'CHANGED', ...(hasVectors ? ['WITHOUT VECTOR'] : [])],
+    page.items.map(({ space, scope, documents, changedAt, withoutVector = '' }) => [
+      ...[space, scope, String(documents), changedAt ?? ''],
+      ...(hasVectors ? [String(withoutVector)] : []),
+    ]),
   );
 }
 
-async function list(space: string, { owner, query, limit: most, cursor: from, json: asJson }: Options): Promise<void> {
-  const page = await connect().listMemory(space, { owner, q: query, limit: most, cursor: from });
+async function list(space: string, asked: Options): Promise<void> {
+  const { owner, query, near, limit: most, cursor: from, json: asJson } = asked;
+  const page = await connect().listMemory(space, { owner, q: query, near, limit: most, cursor: from });
   if (asJson) return printJson(page);
   printTable(
-    ['OWNER', 'KEY', 'VERSION', 'LABELS', 'CHANGED'],
-    page.items.map((one) => [one.owner, one.key, String(one.version), one.labels.join(' '), one.changedAt]),
+    ['OWNER', 'KEY', 'VERSION', 'LABELS', 'CHANGED', ...(near === undefined ? [] : ['DISTANCE'])],
+    page.items.map((one) => [
+      ...[one.owner, one.key, String(one.version), one.labels.join(' '), one.changedAt],
+      ...(one.distance === undefined ? [] : [one.distance.toFixed(4)]),
+    ]),
   );
   for (const { integrity } of page.items) printChanged(integrity);
   printMore(page.nextCursor);
