@@ -54,13 +54,22 @@ const saidOf = (issue: z.core.$ZodIssue): string =>
 
 /** The tokens of a setting that is called `source`. Throws `config_invalid`, whose messages never repeat what was read. */
 export function parseTokens(source: string, json: string): readonly Token[] {
-  const expected = 'a JSON list of {"token", "actor", "role", "tenant"?, "installation"?}';
   let value: unknown;
   try {
     value = JSON.parse(json);
   } catch {
-    throw invalidSettings({ pointer: `/${source}`, detail: `${source} does not hold JSON; expected ${expected}.` });
+    throw invalidSettings({
+      pointer: `/${source}`,
+      detail: `${source} does not hold JSON; expected a JSON ${EXPECTED}.`,
+    });
   }
+  return readTokens(source, value, `a JSON ${EXPECTED}`);
+}
+
+const EXPECTED = 'list of {"token", "actor", "role", "tenant"?, "installation"?}';
+
+/** The tokens that a program gives. Throws `config_invalid`, whose messages never repeat what was read. */
+export function readTokens(source: string, value: unknown, expected = `a ${EXPECTED}`): readonly Token[] {
   const parsed = tokenList.safeParse(value);
   if (parsed.success) return parsed.data;
   const fields = parsed.error.issues.map((issue) => {

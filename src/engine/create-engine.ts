@@ -52,7 +52,7 @@ import { type EngineConfig, withDefaults } from './engine-config.js';
 import type { EngineContext } from './engine-context.js';
 import { signAtEnd } from './evidence/log-operations.js';
 import { AgentVersions } from './evolution/agent-versions.js';
-import { withEvolution } from './evolution/evolution-agent.js';
+import { assertEvolution, withEvolution } from './evolution/evolution-agent.js';
 import { ExportQueue } from './exports/export-queue.js';
 import { openArtifacts, openBuckets, openRepositories } from './exports/open-object-store.js';
 import { Changes } from './log/changes.js';
@@ -116,6 +116,7 @@ async function start(given: EngineConfig, { leaveProcess, secrets }: Beginning):
   };
   const config = withEvolution(given, { engine, replayWaiting });
   const agents = registerAgents(config);
+  assertEvolution(config.evolution, agents);
   await loadNeeded(config, agents);
   const configured = {
     ...{

@@ -2,8 +2,11 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import express, { type Express } from 'express';
-import type { Token } from '../core/access-token.js';
+import { z } from 'zod';
+import { readTokens, type Token } from '../core/access-token.js';
 import { HoldfastError } from '../core/errors/errors.js';
+import { fieldErrorsOf, invalidConfig } from '../core/field-errors.js';
+import { isRecord } from '../core/json.js';
 import type { EngineLog } from '../core/ops/log-record.js';
 import type { Engine } from '../engine/engine.js';
 import { createApp } from './app.js';
@@ -33,7 +36,10 @@ export interface RouterOptions {
 export interface HttpRouter {
   /** For `app.use('/agents', router.handler)` of Express; with `path`, for every server of `node:http`. */
   readonly handler: (request: IncomingMessage, response: ServerResponse) => void;
-  /** From now on these are the tokens: one that is gone is refused, and its streams and waits end. */
+  /**
+   * From now on these are the tokens: one that is gone is refused, and its streams and waits end. Throws `config_invalid` for tokens that are
+   * none, and the ones before stay.
+   */
   setTokens(tokens: readonly Token[]): void;
   /** Ends waits and streams, so that the server can close. */
   end(): void;
@@ -44,15 +50,16 @@ const MAX_TASK_BYTES = 9_437_184;
 const STREAMS_PER_TOKEN = 64;
 const SILENT: EngineLog = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
-/** Makes a router with the tokens, roles and limits of the server of `holdfast serve`, without its console. Throws `unauthenticated` without tokens, `config_invalid` for a path that is none. */
+/** Makes a router with the tokens, roles and limits of the server of `holdfast serve`, without its console. Throws `unauthenticated` without tokens, `config_invalid` for tokens, a path or options that are none. */
 export function createRouter(engine: Engine, options: RouterOptions): HttpRouter {
-  if (options.tokens.length === 0)
+  if (Array.isArray(options?.tokens) && options.tokens.length === 0)
     throw new HoldfastError('unauthenticated', 'The router has no tokens, so that no request could be let in.', {
       hint: 'Give createRouter a list of tokens: { token, actor, role, tenant }.',
     });
+  assertOptions(options);
   const { host = '127.0.0.1', bodyMs = 60_000, log = SILENT } = options;
   const life = createLife();
-  const tokens = new TokenList(options.tokens);
+  const tokens = new TokenList(readTokens('tokens', options.tokens));
   const context = {
     engine,
     life,
@@ -78,9 +85,23 @@ export function createRouter(engine: Engine, options: RouterOptions): HttpRouter
       limitBody(request, response, bodyMs);
       served(request, response);
     },
-    setTokens: (list) => tokens.replace(list),
+    setTokens: (list) => tokens.replace(Array.isArray(list) && list.length === 0 ? [] : readTokens('tokens', list)),
     end: () => life.end(),
   };
+}
+
+const sizeBytes = z.int().min(1).optional();
+/** The tokens and the path are read where they are used. */
+const settings = z.strictObject({
+  ...{ tokens: z.unknown(), path: z.string().optional(), host: z.string().min(1).optional() },
+  ...{ maxBodyBytes: sizeBytes, maxTaskBytes: sizeBytes, bodyMs: z.int().min(1).max(2_147_483_647).optional() },
+  log: z.custom(isRecord, 'expected a log').optional(),
+});
+
+/** Throws `config_invalid`, which names every option that is wrong. */
+function assertOptions(options: unknown): void {
+  const { error } = settings.safeParse(options);
+  if (error !== undefined) throw invalidConfig('The router', fieldErrorsOf(error));
 }
 
 /** Takes a path away before the operations see the rest. */

@@ -78,7 +78,9 @@ export class HoldfastRunner {
   }
 }
 
-function assertOptions(options: object): void {
+function assertOptions(options: RunnerOptions): void {
+  const { signal } = options;
+  if (signal !== undefined && !(signal instanceof AbortSignal)) throw wrong('/signal', 'expected an AbortSignal');
   const other = Object.entries(options).find(
     ([name, value]) => !OPTIONS.has(name) && value !== undefined && value !== false,
   );
@@ -103,13 +105,21 @@ async function start(
   input: string | AgentInputItem[],
   options: RunnerOptions,
 ): Promise<string> {
-  const { id = randomUUID(), context, maxTurns, sessionId = `runner:${id}` } = options;
+  const { id = randomUUID(), context, maxTurns, sessionId = sessionOf(id) } = options;
   const more = {
     ...(context === undefined ? {} : { context: plain(context, '/context') }),
     ...(maxTurns === undefined ? {} : { maxTurns }),
   };
   return (await engine.startRun({ agent, input: inputOf(input), sessionId, ...more }, CALLER, id)).id;
 }
+
+/** Where nothing else is said, the id of a run names its session, too. Throws `invalid_request`. */
+function sessionOf(id: unknown): string {
+  if (typeof id === 'string' && ID.test(id)) return `runner:${id}`;
+  throw wrong('/id', 'expected 1 to 193 visible ASCII characters');
+}
+
+const ID = /^[\x21-\x7e]{1,193}$/;
 
 function inputOf(input: string | AgentInputItem[]): StartRun['input'] {
   if (typeof input === 'string') return input;

@@ -79,5 +79,22 @@ describeEachDatabase('the router in an Express application', (kind) => {
       ['config_invalid', expect.stringContaining('before express.json()')],
     ]);
     expect(() => createRouter(door.engine, { tokens: [] })).toThrow('no tokens');
+    const { otto } = TOKENS;
+    const wrong: readonly object[] = [
+      ...[{ token: '' }, { token: 'short' }, { role: 'king' }, { actor: '' }].map((one) => ({
+        tokens: [{ ...otto, ...one }],
+      })),
+      ...[{}, { tokens: 'x' }, { tokens: [null] }, { tokens: [otto, otto] }],
+      ...[{ host: '' }, { maxBodyBytes: -1 }, { bodyMs: Number.NaN }, { log: 5 }, { port: 1 }].map((one) => ({
+        ...{ tokens: [otto], ...one },
+      })),
+    ];
+    for (const options of wrong)
+      expect(() => createRouter(door.engine, options as never), JSON.stringify(options)).toThrow(
+        expect.objectContaining({ code: 'config_invalid' }),
+      );
+    expect(() => router.setTokens([{ ...otto, token: '' }])).toThrow(
+      expect.objectContaining({ code: 'config_invalid' }),
+    );
   });
 });

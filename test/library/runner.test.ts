@@ -68,6 +68,13 @@ describeEachDatabase('HoldfastRunner', (kind) => {
         code: 'invalid_request',
         message: expect.stringContaining('/context'),
       });
+    for (const [options, pointer] of [
+      ...['', 'é', 'a b', 'x'.repeat(194), 5, null].map((id) => [{ id }, '/id'] as const),
+      [{ signal: 5 }, '/signal'],
+    ] as const)
+      await expect(run(greeter, 'Hi', options), JSON.stringify(options)).rejects.toMatchObject({
+        ...{ code: 'invalid_request', fields: [{ pointer }] },
+      });
     await expect(run(undefined, 'Hi')).rejects.toMatchObject({ code: 'invalid_request' });
     const count = () =>
       runner.withEngine(async (engine) => (await engine.listRuns({ limit: 100 }, ADMIN)).items.length);

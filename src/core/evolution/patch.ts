@@ -42,8 +42,10 @@ export function patchedDefinition(before: JsonObject, patch: AgentPatch): JsonOb
     // The root is replaced in the holder, since the library changes what it is given.
     const holder = { root: document };
     const [problem = null] = applyPatch(holder, [inHolder(operation)]);
-    if (problem !== null)
-      throw patchInvalid(`operation ${index} (${operation.op} ${operation.path}): ${problem.message}`);
+    if (problem !== null) {
+      const why = problem.message.replaceAll('/root/', '/');
+      throw patchInvalid(`operation ${index} (${operation.op} ${operation.path}): ${why}`);
+    }
     if (!('root' in holder)) throw patchInvalid(`operation ${index} removes the whole definition`);
     document = holder.root;
     if (!isJson(document)) throw patchInvalid(`after operation ${index} the definition is nested too deeply`);

@@ -90,7 +90,9 @@ function instructionsOf(before: JsonValue | undefined, after: JsonValue | undefi
 function modelOf(after: JsonValue | undefined, models: readonly string[]): string {
   const isAllowed = (name: string): boolean =>
     models.some((one) => one === name || (one.endsWith('/*') && name.startsWith(one.slice(0, -1))));
-  if (typeof after === 'string' && after !== '' && isAllowed(after)) return after;
+  // What allows several models is none itself.
+  const isName = typeof after === 'string' && after !== '' && !/[/*]$/.test(after);
+  if (isName && isAllowed(after)) return after;
   const list = models.join(', ') || 'none';
   throw refused('patch_out_of_reach', '/model', `a model that \`forkModels\` does not allow (it allows ${list})`);
 }

@@ -74,25 +74,40 @@ function callsOf({ node, call, undo, blocks }: CompiledNode): number {
   return rounds * (inside[0] ?? 0);
 }
 
-const MOST_SAID = 6000;
+/** Characters of each part of what people read: none pushes another one out. */
+const MOST_LISTED = 1500;
+const MOST_DESCRIBED = 1000;
 
-/** What people read who approve a plan: its nodes, what it can need, and its bounds. */
+/** What people read who approve a plan: its nodes, what it can need, and its bounds. The arguments have the whole plan. */
 export function textOfPlan(plan: CompiledPlan, closure: Closure, digest: string): string {
   const asked = plan.calls.filter((call) => !isFixed(call) && !isBounded(call) && call.node.type === 'tool');
   const said = [
     `Execute the plan ${digest}? It makes at most ${mostCalls(plan)} calls.`,
-    plan.document.description ?? '',
-    `Nodes: ${plan.calls.map(({ path, tool }) => `${path} (${tool})`).join(', ')}.`,
-    `It can need: ${[...closure.own.keys()].join(', ')}.`,
-    closure.passedOn.size === 0 ? '' : `Its agents can need: ${[...closure.passedOn.keys()].join(', ')}.`,
-    asked.length === 0
-      ? ''
-      : `Asked for again where an approval is needed: ${asked.map(({ path }) => path).join(', ')}.`,
+    described(plan.document.description ?? ''),
+    `Nodes: ${listed(plan.calls.map(({ path, tool }) => `${path} (${tool})`))}.`,
+    `It can need: ${listed([...closure.own.keys()])}.`,
+    closure.passedOn.size === 0 ? '' : `Its agents can need: ${listed([...closure.passedOn.keys()])}.`,
+    asked.length === 0 ? '' : `Asked for again where an approval is needed: ${listed(asked.map(({ path }) => path))}.`,
   ];
-  const text = said.filter((one) => one !== '').join('\n');
-  return text.length <= MOST_SAID
-    ? text
-    : `${text.slice(0, MOST_SAID).toWellFormed()} … (the arguments have the whole plan)`;
+  return said.filter((one) => one !== '').join('\n');
+}
+
+/** A description is what the agent wrote: in quotes and on one line it passes for nothing else. */
+function described(description: string): string {
+  if (description === '') return '';
+  const isCut = description.length > MOST_DESCRIBED;
+  return `The agent says: ${JSON.stringify(description.slice(0, MOST_DESCRIBED).toWellFormed())}${isCut ? ' …' : ''}`;
+}
+
+/** As many of a list as fit, and how many more there are. */
+function listed(items: readonly string[]): string {
+  let left = MOST_LISTED;
+  const shown = items.filter((item) => {
+    left -= item.length + 2;
+    return left >= 0;
+  });
+  const more = items.length - shown.length;
+  return more === 0 ? items.join(', ') : `${[...shown, `and ${more} more`].join(', ')} (the arguments have all)`;
 }
 
 const isFixed = ({ arguments: given }: CompiledCall): boolean =>

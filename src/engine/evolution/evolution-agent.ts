@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type EvolutionTerms, termsOf } from '../../core/agents/evolution-terms.js';
+import { type EvolutionConfig, type EvolutionTerms, termsOf } from '../../core/agents/evolution-terms.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import {
   APPLY_TOOL,
@@ -9,10 +9,14 @@ import {
   proposal,
   trialReport,
 } from '../../core/evolution/version.js';
+import { invalidConfig } from '../../core/field-errors.js';
+import { parseGrants } from '../../core/grants/grants.js';
 import { waitFor } from '../../core/interruptions/wait.js';
 import { canonical, digestOf, jsonOrNull, toJson } from '../../core/json.js';
+import { ProgramModel } from '../../models/program-model.js';
 import { findVersion, makeLive } from '../../storage/evolution/agent-versions.js';
 import { type DeclaredTool, defineTool } from '../../tools/define/define-tool.js';
+import type { RegisteredAgent } from '../agents/agent-registry.js';
 import type { AgentDeclaration } from '../agents/define.js';
 import type { EngineConfig } from '../engine-config.js';
 import type { EngineContext } from '../engine-context.js';
@@ -78,6 +82,29 @@ export const withEvolution = (config: EngineConfig, workings: Workings): EngineC
   config.evolution === undefined
     ? config
     : { ...config, agents: [...config.agents, evolutionAgent(termsOf(config.evolution), workings)] };
+
+/** Refuses terms that name what no patch can change. Throws `config_invalid`. */
+export function assertEvolution(
+  terms: EvolutionConfig | undefined,
+  agents: ReadonlyMap<string, RegisteredAgent>,
+): void {
+  const fields = (terms?.agents ?? []).flatMap((name, index) => {
+    const detail = problemOfAgent(agents.get(name));
+    return detail === null ? [] : [{ pointer: `/evolution/agents/${index}`, detail: `${name} ${detail}` }];
+  });
+  if (fields.length > 0) throw invalidConfig('The engine', fields);
+  try {
+    parseGrants(terms?.trialGrants ?? [], { allowEverything: true });
+  } catch (cause) {
+    const detail = cause instanceof Error ? cause.message.replace(/\.$/, '') : String(cause);
+    throw invalidConfig('The engine', [{ pointer: '/evolution/trialGrants', detail }]);
+  }
+}
+
+function problemOfAgent(known: RegisteredAgent | undefined): string | null {
+  if (known === undefined) return 'is no agent of the configuration';
+  return known.agent.model instanceof ProgramModel ? 'is a program, which no patch changes' : null;
+}
 
 function tryTool(terms: EvolutionTerms, { engine, replayWaiting }: Workings): DeclaredTool {
   const look = async (

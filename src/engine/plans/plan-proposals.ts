@@ -169,7 +169,7 @@ export function planProposals(declaration: ProposalsDeclaration): PlanProposals 
     } catch (error) {
       const fields = error instanceof HoldfastError ? error.fields : [];
       const said = error instanceof Error ? error.message : String(error);
-      for (const message of fields.length === 0 ? [said] : fields.map((one) => `${one.pointer}: ${one.detail}`))
+      for (const message of fields.length === 0 ? [said] : fields.map((one) => `${one.pointer || 'it'}: ${one.detail}`))
         context.addIssue({ code: 'custom', path: ['plan'], message });
     }
   });

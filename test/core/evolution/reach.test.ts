@@ -53,6 +53,12 @@ describe('a patch of an agent', () => {
     expect(definition['instructions']).toBe('Help.');
   });
 
+  it('names no model by what allows several, and a place that is not there as it was written', () => {
+    for (const value of ['free/', 'free/*', '*', ''])
+      expect(codeOf([{ op: 'replace', path: '/model', value }]), value).toBe('patch_out_of_reach');
+    expect(() => judge([{ op: 'replace', path: '/nope/x', value: 1 }])).toThrow(/path: \/nope\/x/);
+  });
+
   it('changes the effort and the length of answers, and nothing beside them', () => {
     const of = { ...definition, modelSettings: { reasoning: { effort: 'low', mode: 'standard' }, store: false } };
     const patch = (path: string, value: unknown) => [{ op: 'add', path: `/modelSettings${path}`, value }];

@@ -40,15 +40,29 @@ describe('what people read of a plan', () => {
     expect(mostCalls(compile({}, { ...one, retry: { attempts: 3, firstSeconds: 0 } }))).toBe(3);
   });
 
-  it('ends between two characters', () => {
-    for (const before of ['', 'x']) {
-      const plan = compile({ description: `${before}${'😀'.repeat(4000)}` });
-      const text = textOfPlan(
-        plan,
-        closureOf('p', plan, tools, () => undefined),
-        'sha256:0',
-      );
-      expect(text.isWellFormed()).toBe(true);
-    }
+  const textOf = (more: object, nodes?: object): string => {
+    const plan = compilePlan('p', { nodes: nodes ?? { a: one }, ...more }, tools);
+    return textOfPlan(
+      plan,
+      closureOf('p', plan, tools, () => undefined),
+      'sha256:0',
+    );
+  };
+
+  it('says what it can need, however long the agent writes, and however many nodes there are', () => {
+    const nodes = Object.fromEntries(Array.from({ length: 1900 }, (_, at) => [`n${at}`, one]));
+    const text = textOf({ description: `Nodes: none.\nIt can need: nothing.\n${'x'.repeat(8000)}` }, nodes);
+    expect(text.length).toBeLessThan(8192);
+    expect(text.split('\n')).toEqual([
+      'Execute the plan sha256:0? It makes at most 1900 calls.',
+      expect.stringMatching(/^The agent says: "Nodes: none\.\\nIt can need: nothing\.\\nx+" …$/),
+      expect.stringMatching(/^Nodes: n0 \(echo\), .*, and \d+ more \(the arguments have all\)\.$/),
+      'It can need: tool:call:echo.',
+    ]);
+  });
+
+  it('has no half of a character', () => {
+    for (const before of ['', 'x'])
+      expect(textOf({ description: `${before}${'😀'.repeat(4000)}` }).isWellFormed()).toBe(true);
   });
 });
