@@ -85,7 +85,11 @@ export function createRouter(engine: Engine, options: RouterOptions): HttpRouter
       limitBody(request, response, bodyMs);
       served(request, response);
     },
-    setTokens: (list) => tokens.replace(Array.isArray(list) && list.length === 0 ? [] : readTokens('tokens', list)),
+    setTokens(list) {
+      const isNone = Array.isArray(list) && list.length === 0;
+      const next = isNone ? [] : readTokens('tokens', list);
+      tokens.replace(next);
+    },
     end: () => life.end(),
   };
 }

@@ -95,7 +95,10 @@ export const changesOf = async (
   { tenant, space, owner, key }: DocumentPlace,
   { after, limit }: { readonly after: number; readonly limit: number | null },
 ): Promise<MadeChange[]> => {
-  const found = changes(db).where({ tenant, space, owner, key }).where('version', '>', after).orderBy('version');
+  const found = changes(db)
+    .where({ tenant, space, owner, key })
+    .whereRaw('version > ?::bigint', [after])
+    .orderBy('version');
   if (limit !== null) found.limit(limit);
   return (await found).map(changeOf);
 };

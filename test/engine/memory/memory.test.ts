@@ -219,6 +219,8 @@ describeEachDatabase('memory', (kind) => {
       Array.from({ length: 10 }, (_, at) => [at + 2, 1]),
     );
     expect(page.history[0]).toMatchObject({ callId: 't1', agent: 'counter', actors: ['ada'], changes: { length: 3 } });
+    for (const after of [2 ** 31, Number.MAX_SAFE_INTEGER])
+      expect(await test.engine.getMemory(name, { after, limit: 1 }, ADMIN)).toMatchObject({ history: [], more: false });
     const other = { ...ADMIN, tenant: 'acme' };
     await expect(test.engine.forgetMemory(name, other)).rejects.toMatchObject({ code: 'memory_unknown' });
     expect(await test.engine.forgetMemory(name, ADMIN)).toEqual({ ...name, version: WRITERS + 1 });
