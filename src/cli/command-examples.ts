@@ -155,7 +155,7 @@ export const COMMAND_EXAMPLES: { readonly [command: string]: readonly Example[] 
     ],
     [
       'Export good runs as Parquet into a bucket',
-      'holdfast export --format openai --encoding parquet --to s3://training/july --min-reward 0.8',
+      'holdfast export --format messages --encoding parquet --to s3://training/july --min-reward 0.8',
     ],
   ],
   exports: [

@@ -53,11 +53,20 @@ export const leadsOut = (path: string, dir: string): boolean => {
   return way === '..' || way.startsWith(`..${sep}`);
 };
 
+/** The folder above one, below the export directory, that is an export as a whole; null: none is. */
+async function exportAbove(dir: string, path: string): Promise<string | null> {
+  for (let above = dirname(path); above !== dir && !leadsOut(above, dir); above = dirname(above))
+    if ((await publishedIn({ path: above })) !== null) return above;
+  return null;
+}
+
 /**
- * Makes the directories above an export. Throws `export_exists` where there is something under its name, and
- * `export_not_writable` where a link leads out of the export directory.
+ * Makes the directories above an export. Throws `export_exists` where there is something under its name or the folder is within
+ * another export, and `export_not_writable` where a link leads out of the export directory.
  */
 export async function prepareFolder(dir: string, folder: ExportFolder): Promise<void> {
+  const above = await exportAbove(dir, folder.path);
+  if (above !== null) throw new HoldfastError('export_exists', `${folder.path} is within another export, at ${above}.`);
   await mkdir(dirname(folder.path), { recursive: true, mode: 0o700 });
   await mkdir(folder.staging, { recursive: true, mode: 0o700 });
   if (leadsOut(await realpath(dirname(folder.path)), await realpath(dir)))

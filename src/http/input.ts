@@ -12,10 +12,23 @@ export function parseInput<S extends z.ZodType>(schema: S, value: unknown, prefi
   const unstorable = prefix === '' ? [] : unstorableIn(value, prefix);
   if (unstorable.length > 0) throw invalidRequest(unstorable);
   const parsed = schema.safeParse(value);
-  if (!parsed.success) throw invalidRequest(fieldErrorsOf(parsed.error, prefix));
+  if (!parsed.success) {
+    const fields = fieldErrorsOf(parsed.error, prefix);
+    throw invalidRequest(prefix === '/query' ? fields.map((field) => asNumber(field, value)) : fields);
+  }
   const lost = prefix === '' ? namesLeftOut(value, parsed.data) : [];
   if (lost.length > 0) throw invalidRequest(lost);
   return parsed.data;
+}
+
+/** What the schema of a number says of a parameter that is missing or no number. */
+const NOT_A_NUMBER = 'Invalid input: expected number, received NaN';
+
+/** Says of a parameter what is wrong with it as a text. */
+function asNumber(field: FieldError, query: unknown): FieldError {
+  if (field.detail !== NOT_A_NUMBER) return field;
+  const isThere = Object.keys(query ?? {}).some((name) => field.pointer === `/query${pointerTo([name])}`);
+  return { ...field, detail: isThere ? 'expected a number' : 'is missing; expected a number' };
 }
 
 /**

@@ -13,7 +13,7 @@ import {
   strangeAnswer,
 } from './hub-answer.js';
 import { storeLarge } from './hub-large-file.js';
-import { type PlainRequest, type StoreAnswer, sendPlain } from './plain-request.js';
+import { AnswerTooLarge, type PlainRequest, type StoreAnswer, sendPlain } from './plain-request.js';
 
 /** Where the token of a Hub comes from. */
 export interface TokenSource {
@@ -254,6 +254,7 @@ export class Hub {
     } catch (error) {
       // The file to be sent is the trouble, and not the Hub.
       if (error instanceof Error && 'syscall' in error && error.syscall === 'open') throw error;
+      if (error instanceof AnswerTooLarge) throw strangeAnswer(what, error.message);
       throw brokenHub(error, what);
     }
   }

@@ -41,6 +41,9 @@ export function listUrl(
   return url;
 }
 
+/** Whether an answer is one of ListObjectsV2. */
+export const isList = (xml: string): boolean => /<ListBucketResult[\s>/]/.test(xml);
+
 /** The keys in an answer of ListObjectsV2. They are encoded as in addresses, so that nothing of XML is in them. */
 export function namesIn(xml: string): readonly string[] {
   return [...xml.matchAll(/<Key>([^<]*)<\/Key>/g)].flatMap(([, key = '']) => {

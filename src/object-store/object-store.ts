@@ -1,6 +1,7 @@
 import pRetry, { AbortError } from 'p-retry';
-import { listUrl, namesIn, type ObjectName, objectUrl } from './object-address.js';
-import type { StoreAnswer } from './plain-request.js';
+import { HoldfastError } from '../core/errors/errors.js';
+import { isList, listUrl, namesIn, type ObjectName, objectUrl } from './object-address.js';
+import { AnswerTooLarge, type StoreAnswer } from './plain-request.js';
 import { type Body, type Credentials, type StoreRequest, sendSigned } from './signed-request.js';
 import { brokenConnection, failureOf } from './store-failure.js';
 
@@ -88,7 +89,13 @@ export class ObjectStore {
   async list(bucket: string, options: { prefix: string; after?: string; limit: number }): Promise<readonly string[]> {
     const url = listUrl(this.#options, bucket, options);
     const name = { bucket, key: options.prefix };
-    return namesIn((await this.#ask({ method: 'GET', url, headers: {}, body: null }, name)).bytes.toString('utf8'));
+    const answer = (await this.#ask({ method: 'GET', url, headers: {}, body: null }, name)).bytes.toString('utf8');
+    // A page of another server must not pass for an empty store.
+    if (isList(answer)) return namesIn(answer);
+    throw new HoldfastError(
+      'object_store_failed',
+      `The store of ${this.#placeOf(name)} does not keep to its protocol: an answer is no list of objects.`,
+    );
   }
 
   /** Removing what is not there does nothing. */
@@ -131,6 +138,8 @@ export class ObjectStore {
     try {
       return await sendSigned(request, { credentials, region, idleMs });
     } catch (error) {
+      if (error instanceof AnswerTooLarge)
+        throw new AbortError(new HoldfastError('object_store_failed', `The store of ${what}: ${error.message}.`));
       throw unreadable(error) ? new AbortError(error) : brokenConnection(error, what);
     }
   }

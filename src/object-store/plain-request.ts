@@ -31,7 +31,10 @@ export interface StoreAnswer {
   readonly bytes: Buffer;
 }
 
-/** Throws what the connection throws. */
+/** An answer that is larger than it may be: another attempt gets the same. */
+export class AnswerTooLarge extends Error {}
+
+/** Throws what the connection throws, and `AnswerTooLarge`. */
 export function sendPlain(
   { method, url, headers: own, body, answerBytes = ANSWER_BYTES_MAX }: PlainRequest,
   idleMs: number,
@@ -68,7 +71,7 @@ async function readAnswer(answer: IncomingMessage, most: number): Promise<StoreA
   for await (const piece of answer) {
     const part = Buffer.from(piece);
     bytes += part.byteLength;
-    if (bytes > most) throw new Error(`the answer is larger than ${most} bytes`);
+    if (bytes > most) throw new AnswerTooLarge(`the answer is larger than ${most} bytes`);
     pieces.push(part);
   }
   return { status: answer.statusCode ?? 0, headers: answer.headers, bytes: Buffer.concat(pieces) };

@@ -1,6 +1,7 @@
 import type { Knex } from 'knex';
 import { type AgentPrompt, promptsIn } from '../../src/core/agents/agent-prompt.js';
 import type { SeenEnvironment } from '../../src/core/containers/step-environment.js';
+import { HoldfastError } from '../../src/core/errors/errors.js';
 import type { Family } from '../../src/core/exports/atif.js';
 import { type Conversation, isAssistant } from '../../src/core/exports/conversation.js';
 import { foldConversation } from '../../src/core/exports/conversation-fold.js';
@@ -85,7 +86,7 @@ interface Loaded {
   readonly scores: Scores;
   readonly charges: TurnCharges;
   /** Null: the run has none, or the format is not `jsonl`. */
-  readonly environment: SeenEnvironment | null;
+  readonly environment: (() => SeenEnvironment) | null;
 }
 
 async function* readBatches(reader: Reader, { exportId, after, upTo }: Stretch): AsyncIterable<readonly Loaded[]> {
@@ -97,7 +98,8 @@ async function* readBatches(reader: Reader, { exportId, after, upTo }: Stretch):
     const ids = rows.map(({ id }) => id);
     const sizes = await logSizes(db, ids);
     const charges = format === 'jsonl' ? await chargesOfRuns(db, ids) : new Map<string, TurnCharges>();
-    const environments = format === 'jsonl' ? await seenEnvironments(db, ids) : new Map<string, SeenEnvironment>();
+    const environments =
+      format === 'jsonl' ? await seenEnvironments(db, ids) : new Map<string, () => SeenEnvironment>();
     await learnPrompts(reader, rows);
     const sizeOf = (one: RunToExport): number => (one.row === null ? 0 : (sizes.get(one.row.id) ?? 0));
     for (const batch of batches(page, sizeOf)) {
@@ -168,10 +170,22 @@ async function exportedOf(
   const children = await childrenIn(reader, conversation);
   if (children === null) return { listed, type: 'skipped', why: 'row_changed' };
   const chargesOf = (turn: number) => charges.get(turn) ?? [];
-  const beside = { chargesOf, environment, diversityScore: scores.diversity };
+  const seen = seenIn(environment);
+  if (seen === 'changed') return { listed, type: 'skipped', why: 'row_changed' };
+  const beside = { chargesOf, environment: seen, diversityScore: scores.diversity };
   const trajectory = reader.format === 'jsonl' ? asJson(await inBreaths(foldTrajectory(facts, events, beside))) : null;
   const family = { conversation, prompts: promptsOf(reader, row), children };
   return { listed, type: 'run', run: { family, task, worth: trajectoryRunOf(facts), scores, trajectory } };
+}
+
+/** A row that cannot be read takes its own run out of the export, and no other. */
+function seenIn(environment: Loaded['environment']): SeenEnvironment | 'changed' | null {
+  try {
+    return environment?.() ?? null;
+  } catch (error) {
+    if (error instanceof HoldfastError && error.code === 'row_changed') return 'changed';
+    throw error;
+  }
 }
 
 /** Null: one of them does not say what its log says. */

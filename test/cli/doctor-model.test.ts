@@ -48,8 +48,8 @@ describe('doctor --model', () => {
     expect(stdout + stderr).not.toContain(KEY);
   });
 
-  it('takes no router and no unknown prefix', async () => {
-    for (const name of ['router/cheap', 'nowhere/model']) {
+  it('takes no router, no unknown prefix and no name without a model', async () => {
+    for (const name of ['router/cheap', 'nowhere/model', '', ' ', 'openai/']) {
       const { code, stdout } = await doctor([name, '--json'], 'http://127.0.0.1:1');
       expect(code).toBe(1);
       expect(JSON.parse(stdout)).toMatchObject([{ check: 'model', status: 'fail' }]);

@@ -234,6 +234,11 @@ describeEachDatabaseSlowly('an export', (kind) => {
       error: { code: 'export_exists' },
     });
     expect(readFileSync(join(first.folder, 'manifest.json'), 'utf8')).toBe(before);
+    expect(await exported({ format: 'atif' }, 'taken/below')).toMatchObject({
+      status: 'failed',
+      error: { code: 'export_exists', message: expect.stringContaining('within another export') },
+    });
+    expect(existsSync(join(first.folder, 'below'))).toBe(false);
     await expect(t.engine.cancelExport(first.id, ADMIN)).rejects.toMatchObject({ code: 'export_over' });
     expect(readdirSync(join(dir, 'default')).filter((name) => name.startsWith('.'))).toEqual([]);
   });

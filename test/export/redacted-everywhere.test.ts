@@ -111,8 +111,6 @@ describeEachDatabase('a redaction', (kind) => {
   });
 
   it('is the record of a trajectory where nothing is redacted', async () => {
-    // A list makes the scores of runs that have just ended.
-    await t.engine.listTrajectories({ limit: 10 }, ADMIN);
     const view = await ended(t.engine, await t.engine.startExport({ format: 'jsonl', to: { folder: 'whole' } }, ADMIN));
     const rows = view.files
       .filter(({ split }) => split !== null)
@@ -125,5 +123,15 @@ describeEachDatabase('a redaction', (kind) => {
       expect(record.steps[0]?.info.worker).toBe('test');
       expect(trajectory).toEqual(record);
     }
+  });
+
+  it('leaves out a run whose environment cannot be read, and no other', async () => {
+    const [damaged] = (await t.engine.listRuns({ status: 'completed', limit: 1 }, ADMIN)).items;
+    const row = { run_id: damaged?.id, purpose: 'run', attempt: 1, tenant: 'default', engine: 'e', key: 'k' };
+    await t.between((knex) =>
+      knex('holdfast.environments').insert({ ...row, spec: 'no JSON', spec_hash: 'x', deadline: new Date() }),
+    );
+    const view = await ended(t.engine, await t.engine.startExport({ format: 'jsonl', to: { folder: 'left' } }, ADMIN));
+    expect(view).toMatchObject({ status: 'completed', progress: { runs: 2, rows: 1, skipped: { row_changed: 1 } } });
   });
 });

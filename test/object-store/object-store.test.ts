@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -89,6 +90,32 @@ describe('an object store', () => {
     server.fault = () => ({ status: 400, code: 'EntityTooLarge' });
     await fails(open().make(name('x'), textBody(''), {}, TEXT), 'object_store_failed', /400 EntityTooLarge/);
     expect(server.asked.filter((one) => one === 'PUT x')).toHaveLength(2);
+  });
+
+  it('takes a server that is no store for none, and not for an empty one', async () => {
+    const page = createHttpServer((_request, response) => response.end('<!doctype html><title>Console</title>'));
+    await new Promise<void>((resolve) => page.listen(0, '127.0.0.1', resolve));
+    const address = page.address();
+    const port = typeof address === 'object' ? address?.port : 0;
+    try {
+      const asked = open({ endpoint: `http://127.0.0.1:${port}` }).list(BUCKET, { prefix: '', limit: 1 });
+      await expect(asked).rejects.toMatchObject({
+        code: 'object_store_failed',
+        message: expect.stringContaining('an answer is no list of objects'),
+      });
+    } finally {
+      page.close();
+    }
+  });
+
+  it('asks once for what is larger than it may be', async () => {
+    await open().make(name('large'), textBody('x'.repeat(2000)), {}, TEXT);
+    const before = server.asked.length;
+    await expect(open().bytes(name('large'), 1000)).rejects.toMatchObject({
+      code: 'object_store_failed',
+      message: expect.stringContaining('the answer is larger than 1000 bytes'),
+    });
+    expect(server.asked.length - before).toBe(1);
   });
 
   it('gives up when its patience is over', async () => {

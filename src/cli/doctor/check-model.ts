@@ -21,6 +21,10 @@ export async function checkModel(
   try {
     const config = { ...(await configOf(settings, services)), ...engineSettings(settings), recordTo: null };
     await knowAll(declaredSecrets(config));
+    if (/(^|\/)\s*$/.test(name))
+      throw new HoldfastError('model_unknown', `${JSON.stringify(name)} names no model.`, {
+        hint: 'Name one as an agent does, such as ollama/qwen3:8b.',
+      });
     if (name.startsWith('router/'))
       throw new HoldfastError('model_unknown', `${name} is a router, and not the model of one server.`, {
         hint: 'Check each of its candidates by its own name.',

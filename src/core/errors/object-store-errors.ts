@@ -24,7 +24,7 @@ export const OBJECT_STORE_ERRORS = {
     502,
     'stop',
     'The object store refuses the request',
-    'Read the detail: it has the code that the store gave.',
+    'Read the detail: it has the code that the store gave. Check that AWS_ENDPOINT_URL_S3 is the address of a store.',
   ),
   checkpoints_hidden: row(
     502,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { exhaustedBudget, exhaustedText } from '../budgets/budget.js';
 import { HoldfastError } from '../errors/errors.js';
-import { canonical, digestOf, type JsonValue, jsonObject, jsonValue, plainText } from '../json.js';
+import { canonical, digestOf, isObject, type JsonValue, jsonObject, jsonValue, plainText } from '../json.js';
 import { assertAnswerable } from './answer.js';
 
 /** A hundred years: a Date of any start holds it. */
@@ -139,6 +139,8 @@ export const isInterruption = (value: unknown): value is Interruption =>
 const invalid = (why: string): HoldfastError => new HoldfastError('wait_invalid', `This cannot be waited for: ${why}.`);
 
 function specOf(request: WaitRequest): unknown {
+  // Programs without types give anything.
+  if (!isObject(request)) return request;
   switch (request.kind) {
     case 'question':
       return { kind: 'question', text: request.text, choices: request.choices ?? null, schema: request.schema ?? null };
@@ -159,9 +161,20 @@ function isoOf(until: Date | string | undefined): string | null {
 }
 
 function memoOf(memo: JsonValue): JsonValue {
-  const size = Buffer.byteLength(canonical(memo));
+  const text = canonicalOrNull(memo);
+  if (text === null) throw invalid('memo: expected a JSON value');
+  const size = Buffer.byteLength(text);
   if (size <= MEMO_BYTES) return memo;
   throw invalid(`memo: ${size} bytes; at most ${MEMO_BYTES}`);
+}
+
+/** Null: it is no JSON. */
+function canonicalOrNull(value: unknown): string | null {
+  try {
+    return canonical(value);
+  } catch {
+    return null;
+  }
 }
 
 /** When a timer is due, in milliseconds since 1970; null: it is no timer. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { chargeView, spendQuery, spendView } from '../budgets/charge.js';
-import { idPath, pageOf, pageQuery, sequence } from './fields.js';
+import { idPath, pageOf, pageQuery, position } from './fields.js';
 import { operation } from './operation.js';
 
 export const CHARGE_OPERATIONS = {
@@ -10,7 +10,7 @@ export const CHARGE_OPERATIONS = {
     summary: 'List what the model calls of a run cost.',
     access: { tenant: 'viewer' },
     pathParams: idPath,
-    query: z.strictObject({ ...pageQuery, cursor: sequence.default(0) }),
+    query: z.strictObject({ ...pageQuery, cursor: position.default(0) }),
     response: pageOf(chargeView),
     errors: ['run_unknown'],
     args: ({ path, query: { cursor, limit } }, { caller }) => [path.id, { after: cursor, limit }, caller],

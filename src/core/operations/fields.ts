@@ -36,11 +36,16 @@ export const scoreQuery = {
   maxDiversity: bound.describe('Only those with this diversity score or less.'),
 };
 
+const digits = (expected: string) =>
+  z
+    .string()
+    .regex(/^\d{1,15}$/, expected)
+    .transform(Number);
+
 /** A sequence number in a text; digits only. */
-export const sequence = z
-  .string()
-  .regex(/^\d{1,15}$/, 'expected the sequence number of an event')
-  .transform(Number);
+export const sequence = digits('expected the sequence number of an event');
+/** The place in a list that is no list of events. */
+export const position = digits('expected digits: the number that the page before gave');
 
 /** The event that a client has read last. An empty id is what a client has before its first event. */
 export const lastEventId = z.union([z.literal('').transform(() => 0), sequence]).exactOptional();

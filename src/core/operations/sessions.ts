@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { sessionItem, sessionView } from '../agents/session.js';
-import { idPath, pageOf, pageQuery, sequence } from './fields.js';
+import { idPath, pageOf, pageQuery, position } from './fields.js';
 import { operation } from './operation.js';
 
 export const SESSION_OPERATIONS = {
@@ -30,7 +30,7 @@ export const SESSION_OPERATIONS = {
     summary: 'Page through the items of a session, in order.',
     access: { tenant: 'viewer' },
     pathParams: idPath,
-    query: z.strictObject({ ...pageQuery, cursor: sequence.default(0) }),
+    query: z.strictObject({ ...pageQuery, cursor: position.default(0) }),
     response: pageOf(sessionItem),
     errors: ['session_unknown'],
     args: ({ path, query: { cursor, limit } }, { caller }) => [path.id, { after: cursor, limit }, caller],

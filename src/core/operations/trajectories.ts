@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { giveReward, rewardView } from '../tasks/reward.js';
 import { STEPS_LIMIT, shownTrajectory, trajectorySummary } from '../trajectories/trajectory.js';
 import { trajectoryFilter } from '../trajectories/trajectory-result.js';
-import { idPath, pageOf, pageQuery, scoreQuery, sequence } from './fields.js';
+import { idPath, pageOf, pageQuery, position, scoreQuery } from './fields.js';
 import { operation } from './operation.js';
 
 const stepsQuery = z.strictObject({
-  after: sequence.default(0).describe('Only steps after this one: `nextStep` of the page before.'),
+  after: position.default(0).describe('Only steps after this one: `nextStep` of the page before.'),
   limit: z.coerce.number().int().min(1).max(STEPS_LIMIT).default(STEPS_LIMIT),
 });
 
@@ -55,7 +55,7 @@ export const TRAJECTORY_OPERATIONS = {
     summary: 'List the rewards of a run, oldest first.',
     access: { tenant: 'viewer' },
     pathParams: idPath,
-    query: z.strictObject({ ...pageQuery, cursor: sequence.default(0) }),
+    query: z.strictObject({ ...pageQuery, cursor: position.default(0) }),
     response: pageOf(rewardView),
     errors: ['run_unknown'],
     args: ({ path, query: { cursor, limit } }, { caller }) => [path.id, { after: cursor, limit }, caller],

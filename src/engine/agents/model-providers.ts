@@ -34,6 +34,9 @@ function ollamaEnvironment(): () => OllamaModelOptions {
   return () => ({ ollamaHost: host(), ollamaApiKey: key() });
 }
 
+/** Returns the options; a program without types may give none, which the check of the configuration names. */
+const given = <T extends object>(options: T): T => (options as T | null | undefined) ?? ({} as T);
+
 /** The options, and behind what they leave out, the environment. */
 function withEnvironment(options: MultiModelProviderOptions): MultiModelProviderOptions {
   const host = lazily(ollamaHost);
@@ -62,7 +65,7 @@ export class OllamaModelProvider implements ModelProvider, EmbeddingProvider {
   readonly #provider: ConfiguredOllamaModelProvider;
 
   constructor(options: OllamaModelOptions = {}) {
-    this.#provider = new ConfiguredOllamaModelProvider(options, ollamaEnvironment());
+    this.#provider = new ConfiguredOllamaModelProvider(given(options), ollamaEnvironment());
   }
 
   /** What is wrong with the options, for the caller that checks a configuration at start. */
@@ -129,13 +132,14 @@ export class MultiModelProvider implements ModelProvider, EmbeddingProvider {
  * with the options is said when an engine starts, or by the first `getModel`.
  */
 export const openaiCompatible = (options: OpenAICompatibleOptions): ModelProvider =>
-  new OpenAICompatibleProvider(options, environmentVariable);
+  new OpenAICompatibleProvider(given(options), environmentVariable);
 
 /**
  * Models of Anthropic's or Google's own API, for `providers` of a configuration. Nothing is read or contacted here. The engine says
  * at its start, or the first `getModel` says, what is wrong with the options.
  */
-export const nativeApi = (options: NativeApiOptions): ModelProvider => new NativeProvider(options, environmentVariable);
+export const nativeApi = (options: NativeApiOptions): ModelProvider =>
+  new NativeProvider(given(options), environmentVariable);
 
 /**
  * What is wrong with the providers of a configuration, before anything is made. A provider that knows what is wrong with itself says

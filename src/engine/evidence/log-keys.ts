@@ -131,7 +131,9 @@ export function revokeLogKey(path: string, revoked: string, size: number): NoteK
 
 /** Throws `secret_unreadable`. */
 function keyIn(path: string): SigningKey {
-  const key = parseSigningKey(readKeyFile(path) ?? '');
+  const text = readKeyFile(path);
+  const key = parseSigningKey(text ?? '');
   if (key !== null) return key;
+  if (text === null) throw new HoldfastError('secret_unreadable', `There is no file ${path}.`);
   throw new HoldfastError('secret_unreadable', `What the file ${path} holds is no signing key of a log.`);
 }

@@ -25,6 +25,7 @@ import {
 } from '../../storage/exports/exports.js';
 import { cursorAfter } from '../../storage/runs/run-list.js';
 import type { EngineContext } from '../engine-context.js';
+import { indexShortDue } from '../trajectories/index-trajectories.js';
 
 /** Starts an export of the caller's own runs, in one transaction with its workflow. */
 export async function startExport(context: EngineContext, request: StartExport, caller: Caller): Promise<ExportView> {
@@ -34,6 +35,8 @@ export async function startExport(context: EngineContext, request: StartExport, 
   const id = `exp_${stepContext.newId().replaceAll('-', '')}`;
   const { tenant, actor } = caller;
   const folder = placeFor(stepContext, { tenant, id }, parsed.data.to);
+  // Filters choose by scores: runs that have just ended have theirs then.
+  await indexShortDue(context, tenant);
   const row = await stepContext.knex.transaction(async (trx) => {
     const made = await insertExport(trx, { id, tenant, actor, folder, asked: parsed.data });
     await context.exports.enqueue(trx, id);

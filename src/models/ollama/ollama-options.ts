@@ -19,13 +19,21 @@ const key = z
 
 const callback = z.custom<(...args: never[]) => unknown>((value) => typeof value === 'function', 'expected a function');
 
+/** A duration of Go, which Ollama reads: numbers with units. */
+const DURATION = /^[+-]?(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|ms|s|m|h))+)$/;
+
+const keepAlive = z.custom<number | string>(
+  (value) => (typeof value === 'string' ? DURATION.test(value) : Number.isFinite(value)),
+  'expected seconds, or a duration as "10m"',
+);
+
 const shape = z.object({
   baseURL: address,
   apiKey: key,
   ollamaHost: address,
   ollamaApiKey: key,
   numCtx: z.int('expected a whole number').min(1, 'expected at least 1').optional(),
-  keepAlive: z.union([z.number('expected seconds'), z.string('a duration as "10m"')]).optional(),
+  keepAlive: keepAlive.optional(),
   think: z.union([z.boolean('expected true or false'), z.string('a level')]).optional(),
   options: z.record(z.string(), z.unknown(), 'expected an object').optional(),
   toolImages: z.enum(['tool', 'user'], 'expected tool or user').optional(),

@@ -94,25 +94,25 @@ export async function findEnvironment(
 
 /** What a trajectory shows of the environment of a run, also when nothing of it is left; null: it has none. */
 export const seenEnvironment = async (db: Knex, runId: string): Promise<SeenEnvironment | null> =>
-  (await seenEnvironments(db, [runId])).get(runId) ?? null;
+  (await seenEnvironments(db, [runId])).get(runId)?.() ?? null;
 
-/** The same of several runs; those without an environment are not in it. */
+/** The same of several runs; those without an environment are not in it. Each is read when it is asked for, and may throw `row_changed`. */
 export async function seenEnvironments(
   db: Knex,
   runIds: readonly string[],
-): Promise<ReadonlyMap<string, SeenEnvironment>> {
+): Promise<ReadonlyMap<string, () => SeenEnvironment>> {
   const newestLast = await rows(db)
     .where({ purpose: 'run' })
     .whereRaw('run_id = any(?)', [[...runIds]])
     .orderBy('attempt')
     .select('run_id', 'spec');
   const newest = new Map(newestLast.map((row) => [row.run_id, row]));
-  return new Map(
-    [...newest].map(([runId, row]) => {
-      const { workdir, env } = specOf(row);
-      return [runId, { workdir, names: Object.keys(env).sort() }];
-    }),
-  );
+  return new Map([...newest].map(([runId, row]) => [runId, () => seenOf(row)]));
+}
+
+function seenOf(row: Pick<EnvironmentRow, 'run_id' | 'spec'>): SeenEnvironment {
+  const { workdir, env } = specOf(row);
+  return { workdir, names: Object.keys(env).sort() };
 }
 
 /** Keeps an environment before anything of it exists. The first one stands. */

@@ -1,6 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { demoConfig } from '../../../src/demo/config.js';
-import { MultiModelProvider, OllamaModelProvider } from '../../../src/engine/agents/model-providers.js';
+import {
+  MultiModelProvider,
+  nativeApi,
+  OllamaModelProvider,
+  openaiCompatible,
+  providerProblems,
+} from '../../../src/engine/agents/model-providers.js';
 import { OllamaModel } from '../../../src/models/ollama/ollama-model.js';
 import { MultiModelProviderMap } from '../../../src/models/providers/multi-model-provider.js';
 
@@ -79,6 +85,13 @@ describe('the providers of the library', () => {
         });
       }
     }
+  });
+
+  it('say what is missing where a program without types gives no options', () => {
+    const made = [openaiCompatible, nativeApi].map((make) => Reflect.apply(make, null, [null]));
+    const named = made.map((lab) => providerProblems({ lab }).map(({ pointer }) => pointer));
+    expect(named).toEqual([['/providers/lab/baseURL'], ['/providers/lab/like']]);
+    expect(providerProblems({ lab: Reflect.construct(OllamaModelProvider, [null]) })).toEqual([]);
   });
 
   it('read a setting once', async () => {

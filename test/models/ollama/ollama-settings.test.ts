@@ -170,6 +170,11 @@ describe('options', () => {
       '/toolImages',
       '/timeoutMs',
     ]);
+    for (const keepAlive of ['soon', '10', '10 m', '', Number.NaN])
+      expect(refused({ keepAlive }), String(keepAlive)).toEqual([
+        '/keepAlive expected seconds, or a duration as "10m"',
+      ]);
+    for (const keepAlive of ['0', '-1m', '1h30m', '1.5h', 60]) expect(refused({ keepAlive })).toEqual([]);
   });
 
   it.each([

@@ -45,7 +45,7 @@ async function exportTo(run: string, { out, payloads }: Options): Promise<void> 
   try {
     writeFileSync(out, `${text}\n`, { flag: 'wx', mode: 0o600 });
   } catch (error) {
-    throw misuse(`The file ${out} cannot be made: ${codeOrText(error)}.`);
+    throw misuse(`The file ${out} cannot be made: ${codeOrText(error)}. Name a new file, in a folder that is there.`);
   }
   print(`written to ${out}`);
 }

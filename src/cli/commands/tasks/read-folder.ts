@@ -144,7 +144,7 @@ function draftBeside(target: string): string {
     return mkdtempSync(join(dirname(target), '.holdfast-task-'));
   } catch (error) {
     const why = codeOrText(error);
-    throw misuse(`${target} cannot be made: ${why}.`);
+    throw misuse(`${target} cannot be made: ${why}. Name a new folder, in one that is there.`);
   }
 }
 

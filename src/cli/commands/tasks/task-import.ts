@@ -66,7 +66,7 @@ export const taskImportCommand = (): Command =>
         writeFileSync(out, text, { flag: 'wx' });
       } catch (error) {
         const why = codeOrText(error);
-        throw misuse(`The file ${out} cannot be made: ${why}.`);
+        throw misuse(`The file ${out} cannot be made: ${why}. Name a new file, in a folder that is there.`);
       }
       print(`written to ${out}`);
     });
