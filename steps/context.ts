@@ -32,9 +32,21 @@ export interface SegmentName {
   readonly segment: number;
 }
 
+/** A segment that a transaction took for this process, in which a slot is kept for it. */
+export interface TakenSegment {
+  /** Begins it, once everything that it goes on from is written. */
+  readonly begin: (trx: Knex.Transaction) => Promise<void>;
+  /** Starts its execution, after the commit. */
+  readonly start: () => void;
+  /** Gives the slot back, after a rollback. */
+  readonly release: () => void;
+}
+
 /** Puts segments into the queue inside someone's transaction, so that both or neither happen. */
 export interface SegmentQueue {
   readonly enqueue: (trx: Knex.Transaction, segments: readonly QueuedSegment[]) => Promise<void>;
+  /** Takes a segment for this process, which is then in no queue. Null: it is queued, as by `enqueue`. */
+  readonly takeHere: (trx: Knex.Transaction, segment: QueuedSegment) => Promise<TakenSegment | null>;
   /** Takes segments back that runs do not need any more, unless a worker has taken them. */
   readonly withdraw: (trx: Knex.Transaction, segments: readonly SegmentName[]) => Promise<void>;
   /** Removes a segment without a trace. False: a worker has taken it. */

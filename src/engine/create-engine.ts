@@ -3,6 +3,7 @@ import { DBOS, DBOSClient } from '@dbos-inc/dbos-sdk';
 import type { ModelProvider } from '@openai/agents';
 import { storedLists } from '../../steps/calls/pin-mcp-tools.js';
 import type { StepContext } from '../../steps/context.js';
+import { beginTaken, executeBegun, isBegunAhead } from '../../steps/segment/begin-segment.js';
 import type { AlertRule } from '../core/agents/alert-rules.js';
 import type { Webhook } from '../core/agents/webhook.js';
 import { checkedPlace } from '../core/containers/engine-address.js';
@@ -40,10 +41,10 @@ import {
   openContainers,
 } from './containers/open-containers.js';
 import { currentExecution, shortenCheckpoints } from './dbos/checkpoint-hook.js';
-import { hookDequeue } from './dbos/dequeue-hook.js';
+import { executorOf, hookDequeue } from './dbos/dequeue-hook.js';
 import { limitHere, listenNow, wakeDispatcher } from './dbos/dispatcher-hook.js';
 import { launchDbos, shutDbosDown, takeProcess } from './dbos/launch-dbos.js';
-import { APPLICATION } from './dbos/recording-version.js';
+import { APPLICATION, RECORDING_VERSION } from './dbos/recording-version.js';
 import { providerOf, registerSegments } from './dbos/register-segments.js';
 import { tryAgainSooner } from './dbos/retry-hook.js';
 import { STEP_FORMAT } from './dbos/step-format.js';
@@ -208,7 +209,14 @@ async function launch(
   const lease = new WorkerLease(() => isOwner(database.knex, id, epoch));
   const stepContext: StepContext = {
     knex: database.knex,
-    queue: segmentQueue(theClient, { waker, self, limited }),
+    queue: segmentQueue(theClient, {
+      ...{ waker, worker: { id, epoch }, self, limited, reserve: () => dispatch.reserve() },
+      build: { version: String(RECORDING_VERSION), application: APPLICATION },
+      begin: async (trx, name) => {
+        const begun = await beginTaken(stepContext, trx, name);
+        return (work) => executeBegun(begun, work);
+      },
+    }),
     worker: { id, epoch },
     lease,
     execution: currentExecution,
@@ -271,7 +279,7 @@ async function launch(
   begun.endsWith(() => DBOS.shutdown({ deregister: true }));
   const system = { systemDatabaseUrl: database.url, systemDatabasePool: database.pool, serializer: STEP_FORMAT };
   await launchDbos(id, { ...system, ...(role === 'api' ? { listenQueues: [] } : {}) }, log);
-  stepsKeepOutcomes = shortenCheckpoints();
+  stepsKeepOutcomes = shortenCheckpoints(isBegunAhead);
   await context.containers.mark();
   context.containers.begin();
   // A queue that is registered is looked at from the launch on; nothing of it may be taken before this process is whole.
@@ -281,7 +289,8 @@ async function launch(
   const dispatch = new Dispatch({ database, worker: id, self, waker, metrics, capacity: freeSlots, containers });
   begun.endsWith(() => dispatch.close());
   // Before the dispatcher looks for the first time: nothing is waited for between the launch and this.
-  if (role !== 'api' && !hookDequeue(SEGMENT_QUEUE, dispatch)) assertNoLimits(limits);
+  if (role !== 'api' && hookDequeue(SEGMENT_QUEUE, dispatch)) dispatch.executeWith(executorOf(SEGMENT_QUEUE));
+  else if (role !== 'api') assertNoLimits(limits);
   await started();
   if (await saveLimits(database.knex, limits)) {
     await keyAnew(database.knex, SEGMENT_QUEUE, limited);

@@ -1,3 +1,5 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Knex } from 'knex';
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import {
   type AskedCall,
@@ -78,15 +80,37 @@ export interface LoadedSegment {
   readonly rows: BeginRows;
 }
 
+/** A segment that has begun. */
+export interface Begun {
+  readonly begun: SegmentStart;
+  readonly loaded: LoadedSegment;
+}
+
+/** What the transaction that took a segment has begun for its execution, until that begins. */
+const aheadOf = new AsyncLocalStorage<{ segment: Begun | null }>();
+
+/** Lets the execution in `work` begin with a segment as `beginTaken` gave it. */
+export const executeBegun = <T>(segment: Begun, work: () => T): T => aheadOf.run({ segment }, work);
+
+/** Whether the segment of this execution was begun before it, and it has done nothing yet. */
+export const isBegunAhead = (): boolean => (aheadOf.getStore()?.segment ?? null) !== null;
+
+/** Gives it once: what an execution after a crash has at hand it reads itself. */
+function takeBegun(): Begun | null {
+  const store = aheadOf.getStore();
+  const found = store?.segment ?? null;
+  if (store !== undefined) store.segment = null;
+  return found;
+}
+
 /**
  * Makes the run `running` and says what its segment starts from. Executing it again changes nothing. Only the execution that
  * records what it gives goes on with what else it has read.
  */
-export function beginSegment(
-  { knex, now, worker }: StepContext,
-  runId: string,
-  segment: number,
-): Promise<{ readonly begun: SegmentStart; readonly loaded: LoadedSegment }> {
+export async function beginSegment(ctx: StepContext, runId: string, segment: number): Promise<Begun> {
+  const { knex, now, worker } = ctx;
+  const ahead = takeBegun();
+  if (ahead !== null) return ahead;
   return withDatabaseRetry(async () => {
     const startMs = now();
     const start = { runId, segment, at: new Date(startMs) };
@@ -102,6 +126,16 @@ export function beginSegment(
   });
 }
 
+/** The same for a segment after the first, in the transaction that takes it for this process. */
+export async function beginTaken(
+  { now }: StepContext,
+  trx: Knex.Transaction,
+  { runId, segment }: { readonly runId: string; readonly segment: number },
+): Promise<Begun> {
+  const startMs = now();
+  return begunWith(await resumeWork(trx, { runId, segment, at: new Date(startMs) }), startMs);
+}
+
 /** The same for an execution that finds the begin of its segment recorded. */
 export const reloadSegment = async ({ knex }: StepContext, runId: string): Promise<LoadedSegment> => ({
   run: await withDatabaseRetry(() => readRun(knex, runId)),
@@ -113,10 +147,10 @@ export const reloadSegment = async ({ knex }: StepContext, runId: string): Promi
 /** Nothing of the run was done before, here or in a run that it was forked from: there is nothing to go on with. */
 const NOTHING = { interruptions: [], decisions: [], standing: [], callIds: [], state: null } as const;
 
-function begunWith(work: ResumedWork, startMs: number) {
+function begunWith(work: ResumedWork, startMs: number): Begun {
   const { run, state } = work;
   const loaded: LoadedSegment = { run, earlier: new EarlierCalls(work.callIds), state, rows: work };
-  return { begun: run === undefined ? ({ type: 'stale' } as const) : begunOf(run, work, startMs), loaded };
+  return { begun: run === undefined ? { type: 'stale' } : begunOf(run, work, startMs), loaded };
 }
 
 function begunOf(run: RunRow, work: ResumedWork, startMs: number): SegmentStart {

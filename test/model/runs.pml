@@ -191,6 +191,9 @@ proctype Worker(byte w) {
   :: atomic { ready[AT(w, 0)] && ready[AT(w, 1)] -> together(w) }
   CHOICES(w, 0)
   CHOICES(w, 1)
+  /* It puts back what it holds and does not execute. */
+  :: atomic { status[0] == PENDING && holder[0] == w && token[AT(w, 0)] == 0 && !fenced[w] && MISTAKE != 15 -> requeue(w, 0) }
+  :: atomic { status[1] == PENDING && holder[1] == w && token[AT(w, 1)] == 0 && !fenced[w] && MISTAKE != 15 -> requeue(w, 1) }
   /* A process that was taken over ends, and starts again. */
   :: atomic { fenced[w] -> forget(w, 0); forget(w, 1); fenced[w] = false; requeue(w, 0); requeue(w, 1) }
   od
@@ -211,10 +214,30 @@ active proctype Faults() {
   od
 }
 
+/* The process that decides takes the segment in the same transaction. Its answer may be lost: then no one executes what it holds. */
+inline take(w, r) {
+  if
+  :: fenced[w] && MISTAKE != 14 -> skip          /* it stays in the queue */
+  :: else ->
+     assert(!fenced[w]);                         /* a fenced worker takes nothing */
+     begin(w, r);
+     if
+     :: skip
+     :: faults < FAULTS -> faults++; forget(w, r)
+     fi
+  fi
+}
+
 /* The segment after a decision. */
 inline resume(r) {
   if
-  :: status[r] == ENDED && segment[r] == 0 -> segment[r] = 1; recorded[r] = 0; resumed[r]++; status[r] = QUEUED
+  :: status[r] == ENDED && segment[r] == 0 ->
+     segment[r] = 1; recorded[r] = 0; resumed[r]++; status[r] = QUEUED;
+     if
+     :: skip
+     :: token[AT(0, r)] == 0 -> take(0, r)
+     :: token[AT(1, r)] == 0 -> take(1, r)
+     fi
   :: else -> skip                                /* the run is not paused: its worker would go on */
   fi
 }
@@ -223,6 +246,9 @@ inline resume(r) {
 proctype Person(byte r) {
   do
   :: over[r] -> break
+  /* A segment that starts before the commit of its decision, which is rolled back. */
+  :: atomic { approval[r] == WAITS && status[r] == ENDED && token[AT(0, r)] == 0 && MISTAKE == 16 && faults < FAULTS ->
+       faults++; token[AT(0, r)] = 7; place[AT(0, r)] = BODY }
   :: atomic { (approval[r] == WAITS || MISTAKE == 12 && approval[r] == APPROVED) ->
        approvals[r]++; approval[r] = APPROVED;
        assert(approvals[r] <= 1);                /* a decision counts once */

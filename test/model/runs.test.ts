@@ -29,6 +29,9 @@ const MISTAKES = [
   'a takeover leaves the owner of a segment in place',
   'a decision is accepted twice',
   'a decision and the segment after it are two transactions',
+  'a worker that was taken over takes the segment after a decision',
+  'no one looks for segments that a worker holds and does not execute',
+  'a segment starts before the commit of its decision',
 ];
 
 /** Explores every order of things. Returns what spin says. */

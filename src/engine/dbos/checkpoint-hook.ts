@@ -44,8 +44,11 @@ interface Known {
   readonly lookedAt: number;
 }
 
-/** Shortens the way of DBOS, which was launched, to its steps. False: DBOS has changed inside. */
-export function shortenCheckpoints(): boolean {
+/**
+ * Shortens the way of DBOS, which was launched, to its steps. `isNew`: whether the execution that asks is the first of its workflow, and
+ * has kept no step. False: DBOS has changed inside.
+ */
+export function shortenCheckpoints(isNew: () => boolean): boolean {
   const system: unknown = DBOSExecutor.globalInstance?.systemDatabase;
   if (!shape.safeParse(system).success) return false;
   const dbos = system as NonNullable<typeof DBOSExecutor.globalInstance>['systemDatabase'];
@@ -60,6 +63,11 @@ export function shortenCheckpoints(): boolean {
     const known = executions.get(execution);
     if (known !== undefined && performance.now() - known.lookedAt < LOOK_GOOD_MS) return known;
     const lookedAt = performance.now();
+    if (known === undefined && isNew()) {
+      const nothing = { steps: new Map(), lookedAt };
+      executions.set(execution, nothing);
+      return nothing;
+    }
     const found =
       known === undefined
         ? await withDbRetry(() => readHistory(pool, schemaName, workflowId))

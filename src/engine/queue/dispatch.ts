@@ -1,11 +1,13 @@
+import { AsyncResource } from 'node:async_hooks';
+import { randomUUID } from 'node:crypto';
 import type { Metrics } from '../../metrics/metrics.js';
 import type { Database } from '../../storage/database/database.js';
 import { notify } from '../../storage/database/transactions.js';
 import { type Dequeued, dequeue } from '../../storage/dbos/dequeue.js';
 import type { EngineWatch } from '../containers/engine-watch.js';
-import type { DequeueHooks } from '../dbos/dequeue-hook.js';
+import type { DequeueHooks, QueueExecutor } from '../dbos/dequeue-hook.js';
 import { APPLICATION, RECORDING_VERSION } from '../dbos/recording-version.js';
-import { type DispatchWaker, SEGMENT_QUEUE, WAKE_CHANNEL } from './segment-queue.js';
+import { type DispatchWaker, SEGMENT_QUEUE, type Slot, WAKE_CHANNEL } from './segment-queue.js';
 
 /** Tenants whose turn is remembered. */
 const TENANTS_MAX = 1000;
@@ -38,14 +40,62 @@ export class Dispatch implements DequeueHooks {
   #timer: NodeJS.Timeout | undefined;
   #telling = false;
   #toTell = false;
+  #executor: QueueExecutor | null = null;
+  #slots = 0;
+  /** How many a look under way may take. */
+  #wanted = 0;
+  /** What the last look has taken, and has not begun. */
+  readonly #taken = new Set<string>();
+  /** No segment is a part of the request, or of the run, that resumed its run. */
+  readonly #outside = new AsyncResource('Dispatch');
 
   constructor(options: DispatchOptions) {
     this.#options = options;
   }
 
+  /** From here on slots are given. */
+  executeWith(executor: QueueExecutor | null): void {
+    this.#executor = executor;
+  }
+
+  /** A slot of this process; null: none is free, or a look under way may need it. */
+  readonly reserve = (): Slot | null => {
+    const executor = this.#executor;
+    if (executor === null || this.#limited) return null;
+    const present = executor.running() + this.#slots + this.#wanted + this.#taken.size;
+    if (present >= this.#options.capacity()) return null;
+    this.#slots++;
+    const owner = randomUUID();
+    let isKept = true;
+    const release = (): void => {
+      if (isKept) this.#slots--;
+      isKept = false;
+    };
+    const start: Slot['start'] = (workflowId, around) => {
+      this.#options.metrics.dispatched(0);
+      const execute = () => around(() => executor.start(workflowId, owner));
+      void this.#outside.runInAsyncScope(execute).finally(release);
+    };
+    return { owner, start, release };
+  };
+
   readonly take: DequeueHooks['take'] = async ({ running, owner }) => {
+    // What the look before has taken works by now, or never will.
+    this.#taken.clear();
+    this.#wanted = Math.max(0, this.#options.capacity() - running - this.#slots);
+    try {
+      const ids = await this.#look(this.#wanted, owner);
+      for (const id of ids) this.#taken.add(id);
+      return ids;
+    } finally {
+      this.#wanted = 0;
+    }
+  };
+
+  readonly began = (workflowId: string): void => void this.#taken.delete(workflowId);
+
+  async #look(capacity: number, owner: string): Promise<readonly string[]> {
     const ids: string[] = [];
-    const capacity = this.#options.capacity() - running;
     if (capacity > 0) this.#options.waker.taken();
     let next = Number.POSITIVE_INFINITY;
     let fromTheFirst = false;
@@ -70,7 +120,7 @@ export class Dispatch implements DequeueHooks {
     if (capacity > 0) this.#leaves = leaves;
     this.#lookIn(next);
     return ids;
-  };
+  }
 
   async #once(capacity: number, owner: string): Promise<Dequeued> {
     const { database, worker, metrics, containers } = this.#options;

@@ -87,7 +87,7 @@ function replayPlace(agents: ReadonlyMap<string, RegisteredAgent>, lists: McpLis
   };
   const ctx: StepContext = {
     knex: noDatabase(),
-    queue: { enqueue: nothing, withdraw: nothing, remove: nothing, wake: () => undefined },
+    queue: { enqueue: nothing, takeHere: nothing, withdraw: nothing, remove: nothing, wake: () => undefined },
     worker: { id: 'replay', epoch: 0 },
     lease: { isHeld: async () => true, confirm: async () => true, covers: () => true },
     execution: () => null,

@@ -22,6 +22,44 @@ export async function removeSegment(trx: Knex.Transaction, workflowId: string): 
   return true;
 }
 
+/** Who takes a segment, and with which token. */
+export interface Claim {
+  readonly queue: string;
+  readonly workflowId: string;
+  readonly worker: { readonly id: string; readonly epoch: number };
+  readonly owner: string;
+  /** The recording version of this process, and the application that it belongs to. */
+  readonly version: string;
+  readonly application: string;
+}
+
+/**
+ * Takes a segment out of the queue in the transaction that has put it in, as a look of the dispatcher would. False, and nothing is taken:
+ * there are limits to keep, the worker is leaving, alone with a run or superseded, or segments go to workers of a newer version.
+ */
+export async function claimQueued(trx: Knex.Transaction, claim: Claim): Promise<boolean> {
+  const { worker, ...bindings } = claim;
+  const { rows }: { rows: object[] } = await trx.raw(
+    `update dbos.workflow_status s
+        set status = 'PENDING', owner_xid = :owner, executor_id = :id, application_version = :version,
+            started_at_epoch_ms = ${NOW_MS}, rate_limited = false, application_name = coalesce(s.application_name, :application),
+            recovery_attempts = s.recovery_attempts + 1, updated_at = ${NOW_MS},
+            workflow_deadline_epoch_ms = coalesce(s.workflow_deadline_epoch_ms, ${NOW_MS} + s.workflow_timeout_ms)
+      where s.workflow_uuid = :workflowId and s.queue_name = :queue and s.status = 'ENQUEUED'
+        and not exists (select from holdfast.dispatch_limits)
+        and exists (select from holdfast.workers w where w.id = :id and w.epoch = :epoch and w.stopped_at is null
+                       and w.stop_asked is null and w.leaving_at is null and w.alone_run_id is null)
+        and coalesce(s.application_version, ${NEWEST_VERSION}, :version) = :version
+     returning 1`,
+    { ...bindings, ...worker },
+  );
+  return rows.length > 0;
+}
+
+/** Whose workers take segments without a version: those that were started last. */
+const NEWEST_VERSION = `(select version_name from dbos.application_versions
+  where application_name = :application or application_name is null order by version_timestamp desc limit 1)`;
+
 /** A segment on its way into the queue. */
 export interface KeyedSegment {
   readonly runId: string;

@@ -50,7 +50,10 @@ describeEachDatabase('one call', (kind) => {
     world = {
       ...{ knex: database.knex, worker: { id: 'w', epoch } },
       lease: new WorkerLease(() => isOwner(database.knex, 'w', epoch)),
-      queue: { enqueue: async () => {}, withdraw: async () => {}, remove: async () => true, wake: nothing },
+      queue: {
+        ...{ enqueue: async () => {}, takeHere: async () => null, withdraw: async () => {}, remove: async () => true },
+        wake: nothing,
+      },
       ...{ now: Date.now, newId: () => 'x', approvalTimeoutMs: null, changed: nothing, mcp: new McpConnections() },
       mcpLists: storedLists(database.knex),
       memory: MEMORY_EVIDENCE,

@@ -9,6 +9,7 @@ import { say, scripted } from '../../harness/script.js';
 import { SLOW } from '../../harness/slow.js';
 
 const take = async () => [];
+const began = () => undefined;
 const ended = () => undefined;
 
 describeEachDatabase('the door to what the dispatcher takes', (kind) => {
@@ -30,7 +31,7 @@ describeEachDatabase('the door to what the dispatcher takes', (kind) => {
         const { id } = await engine.startRun({ agent: 'echo', input: 'hi' }, ADMIN);
         expect(await restOf(engine, id)).toMatchObject({ status: 'completed' });
       });
-      expect(hookDequeue('another queue', { take, ended })).toBe(false);
+      expect(hookDequeue('another queue', { take, began, ended })).toBe(false);
     },
   );
 
