@@ -2,45 +2,18 @@ import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { DecisionView, InterruptionView } from '../../core/interruptions/interruption.js';
 import { go } from '../address.js';
-import { silentSince, useAnswer } from '../api/query.js';
+import { useAnswer } from '../api/query.js';
 import { type Key, useKeys } from '../keys.js';
-import { may } from '../session.js';
 import { Id } from '../shared/id.js';
 import { WaitMark } from '../shared/status.js';
 import { Deadline, Time } from '../shared/time.js';
 import { Trouble } from '../shared/trouble.js';
-import { exactText } from '../text/exact.js';
 import { Json } from '../text/json.js';
 import { Text } from '../text/text.js';
-import { hiddenIn, isMixed } from '../text/visible.js';
+import { KEY, nameOfAct, notesOf, useActs } from './acts.js';
 import { Before, StorySoFar, ToolFacts, useContextOf } from './context.js';
 import { type Act, Decide } from './decide.js';
 import { titleOf } from './list.js';
-
-/** So that no press that was meant for the item before decides this one. */
-const SETTLING_MS = 400;
-
-/** What each act is called for what waits. */
-export function nameOfAct(act: Act, { reason, wait }: InterruptionView): string {
-  const unknown = reason.code === 'unknown_effect';
-  if (act === 'approve' && wait?.kind === 'budget') return 'Raise';
-  if (act === 'approve') return unknown ? 'It did not happen: run it' : 'Approve';
-  if (act === 'answer') return unknown ? 'It happened: enter the result' : 'Answer';
-  if (act === 'reject' && unknown) return 'Give up';
-  return act === 'edit' ? 'Edit' : 'Reject';
-}
-
-const KEY: { readonly [A in Act]: string } = { approve: 'a', edit: 'e', reject: 'r', answer: 'w' };
-
-function actsOf({ status, verdicts, reason }: InterruptionView): readonly Act[] {
-  if (status !== 'pending') return [];
-  const takesEdits = verdicts.includes('approve') && (reason.code === 'tool_rule' || reason.code === 'grant_ask');
-  return [
-    ...verdicts.filter((one) => one === 'reject'),
-    ...(takesEdits ? ['edit' as const] : []),
-    ...verdicts.filter((one) => one !== 'reject'),
-  ];
-}
 
 function Decided({ decision }: { readonly decision: DecisionView }): JSX.Element {
   return (
@@ -61,24 +34,7 @@ function Decided({ decision }: { readonly decision: DecisionView }): JSX.Element
 }
 
 /** What is worth a look before one decides. */
-function Notes({
-  item,
-  more,
-}: {
-  readonly item: InterruptionView;
-  readonly more: readonly string[];
-}): JSX.Element | null {
-  const text = exactText(item.arguments);
-  const hidden = hiddenIn(text.replaceAll(/\\u[0-9a-f]{4}/gi, ''));
-  const notes = [
-    ...(hidden > 0 ? [`The arguments have ${hidden} hidden characters. Each is shown by its number.`] : []),
-    ...(isMixed(text) ? ['A word has letters that look like others.'] : []),
-    ...(item.unfit === null ? [] : [`An approval would be refused: ${item.unfit}`]),
-    ...(item.integrity.length === 0
-      ? []
-      : ['Rows of this interruption do not say what the log says. It cannot be decided.']),
-    ...(item.status === 'pending' ? more : []),
-  ];
+function Notes({ notes }: { readonly notes: readonly string[] }): JSX.Element | null {
   if (notes.length === 0) return null;
   return (
     <ul class="warnings">
@@ -177,25 +133,11 @@ export function Item({ id, openNext, back }: ItemProps): JSX.Element {
 
 function Opened({ item, openNext }: { readonly item: InterruptionView; readonly openNext: () => void }): JSX.Element {
   const [act, setAct] = useState<Act | null>(null);
-  const [settled, setSettled] = useState(false);
   const [seen, setSeen] = useState(item.arguments === null);
   // Other arguments are read to their end, too.
   useEffect(() => setSeen(item.arguments === null), [item.digest]);
-  useEffect(() => {
-    setSettled(false);
-    const timer = setTimeout(() => setSettled(true), SETTLING_MS);
-    return () => clearTimeout(timer);
-  }, [item.id, item.status, item.digest]);
   const { context, isSettled } = useContextOf(item.id);
-  const acts = actsOf(item);
-  const blocked = whyBlocked(item);
-  const canNow = (one: Act): boolean =>
-    settled &&
-    blocked === null &&
-    silentSince.value === null &&
-    // The schema of the tool makes the form.
-    (one !== 'edit' || isSettled) &&
-    (one !== 'approve' || (seen && item.unfit === null));
+  const { acts, canNow, blocked } = useActs(item, { seen, isSettled });
   useKeys([
     ...acts.map((one): Key => ({ key: KEY[one], says: nameOfAct(one, item), act: () => canNow(one) && setAct(one) })),
     { key: 'u', says: 'Open the run', act: () => go(`/runs/${item.runId}`) },
@@ -227,7 +169,7 @@ function Opened({ item, openNext }: { readonly item: InterruptionView; readonly 
           )}
         </p>
       </header>
-      <Notes item={item} more={context?.notes.map(({ detail }) => detail) ?? []} />
+      <Notes notes={notesOf(item, context)} />
       {item.reason.code === 'unknown_effect' && (
         <section class="card">
           <h3>What is not known</h3>
@@ -300,11 +242,4 @@ function Opened({ item, openNext }: { readonly item: InterruptionView; readonly 
       )}
     </>
   );
-}
-
-/** Why this role cannot decide; null: it can. */
-function whyBlocked(item: InterruptionView): string | null {
-  if (item.integrity.length > 0) return 'It cannot be decided: its rows do not say what the log says.';
-  if (!may('approve')) return 'Needs the role approver.';
-  return null;
 }

@@ -9,6 +9,7 @@ import { Typed } from '../shared/typed.js';
 import { Unanswered } from '../shared/unanswered.js';
 import { countText } from '../text/words.js';
 import { DecideMany } from './decide-many.js';
+import { FirstCard } from './first-card.js';
 import { Item } from './item.js';
 import { InboxList, type Interruptions } from './list.js';
 
@@ -131,6 +132,7 @@ export function Page({ id }: { readonly id: string }): JSX.Element {
   const at = items.findIndex((item) => item.id === id);
   const wide = matchMedia('(min-width: 900px)').matches;
   const first = items[0]?.id;
+  const card = id === '' && !wide && tabNow() === 'waiting' ? items[0] : undefined;
   useEffect(() => {
     if (id === '' && wide && first !== undefined) go(addressOf(first), { replace: true });
   }, [id, first]);
@@ -163,7 +165,22 @@ export function Page({ id }: { readonly id: string }): JSX.Element {
         <Filters />
         {answer.data === undefined && <Unanswered answer={answer} />}
         {answer.data !== undefined && items.length === 0 && <Empty />}
-        <InboxList items={items} selected={id} open={addressOf} checked={checked} check={check} />
+        {card !== undefined && (
+          <FirstCard
+            key={card.id}
+            item={card}
+            href={addressOf(card.id)}
+            isChecked={checked.has(card.id)}
+            check={() => check(card.id)}
+          />
+        )}
+        <InboxList
+          items={card === undefined ? items : items.slice(1)}
+          selected={id}
+          open={addressOf}
+          checked={checked}
+          check={check}
+        />
         {answer.data?.nextCursor != null && (
           <p class="note">The first {items.length} are shown. A filter narrows the list.</p>
         )}
