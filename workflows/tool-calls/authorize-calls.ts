@@ -2,7 +2,7 @@ import type { ModelRequest } from '@openai/agents';
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import { checksOf, strictest } from '../../src/core/grants/capability.js';
 import { type Standing, standingFor } from '../../src/core/interruptions/standing.js';
-import { type JsonObject, type JsonValue, plainText, toJson } from '../../src/core/json.js';
+import { isObject, type JsonObject, type JsonValue, plainText, toJson } from '../../src/core/json.js';
 import type { EventData } from '../../src/core/log/event.js';
 import type { CallOfPlan } from '../../src/core/plans/approved-plan.js';
 import { approvalText, callDigest } from '../../src/core/runs/call.js';
@@ -56,6 +56,9 @@ function parseArguments(spec: ToolSpec, text: string): { args: JsonValue; input:
     };
   }
   const parsed = spec.parse(args);
+  // A tool that declares nothing would be called with something else than what was judged.
+  if (parsed.ok && !isObject(args))
+    return { args, input: null, problem: `The arguments of ${spec.name} are no JSON object. Send one JSON object.` };
   return parsed.ok ? { args, input: parsed.input, problem: null } : { args, input: null, problem: parsed.problem };
 }
 
