@@ -25,10 +25,16 @@ const RANGES = [
 const KINDS = ['approval', 'question', 'budget', 'event', 'timer', 'child_run'] as const;
 const ORDERS = { '': 'newest first', cost: 'dearest first', duration: 'longest first' } as const;
 
-/** What was typed: each word such as `model:gpt-5` narrows by its name, and the rest is a text. */
+const SINCE = /^since:(\d{1,4})([mhdw])$/;
+const UNIT_MS: { readonly [unit: string]: number } = { m: 60_000, h: HOUR_MS, d: 24 * HOUR_MS, w: 168 * HOUR_MS };
+const within = (ms: number): string => new Date(Date.now() - ms).toISOString();
+
+/** What was typed: each word such as `model:gpt-5` or `since:1h` narrows by its name, and the rest is a text. */
 function narrow(typed: string): void {
   const words = typed.trim().split(/\s+/);
   const named = words.flatMap((word) => {
+    const [, count = '', unit = ''] = SINCE.exec(word) ?? [];
+    if (unit !== '') return [{ word, name: 'from', value: within(Number(count) * (UNIT_MS[unit] ?? 0)) }];
     const at = word.indexOf(':');
     const name = FILTERS.find((one) => one === word.slice(0, at));
     return name === undefined ? [] : [{ word, name, value: word.slice(at + 1) }];
@@ -64,7 +70,7 @@ export function Filters({ counts }: { readonly counts: RunCounts | undefined }):
       <Typed
         id="text-filter"
         name="Text of the input, or id"
-        placeholder="Text, id, model:…, tag:…  /"
+        placeholder="Text, id, tag:…, since:1h  /"
         isSearch
         value={param('q')}
         commit={narrow}
@@ -79,7 +85,7 @@ export function Filters({ counts }: { readonly counts: RunCounts | undefined }):
         aria-label="Made"
         value=""
         onChange={({ currentTarget: { value } }) =>
-          value !== '' && setParams({ from: new Date(Date.now() - Number(value)).toISOString(), cursor: '' })
+          value !== '' && setParams({ from: within(Number(value)), cursor: '' })
         }
       >
         <option value="">made at any time</option>
