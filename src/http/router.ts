@@ -10,7 +10,7 @@ import { isRecord } from '../core/json.js';
 import type { EngineLog } from '../core/ops/log-record.js';
 import type { Engine } from '../engine/engine.js';
 import { createApp } from './app.js';
-import { isLoopback } from './auth/host.js';
+import { isHostName, isLoopback } from './auth/host.js';
 import { SignIns } from './auth/sign-ins.js';
 import { TokenList } from './auth/tokens.js';
 import { GUARDED_ROUTES } from './routes.js';
@@ -97,7 +97,9 @@ export function createRouter(engine: Engine, options: RouterOptions): HttpRouter
 const sizeBytes = z.int().min(1).optional();
 /** The tokens and the path are read where they are used. */
 const settings = z.strictObject({
-  ...{ tokens: z.unknown(), path: z.string().optional(), host: z.string().min(1).optional() },
+  ...{ tokens: z.unknown(), path: z.string().optional() },
+  // An address would be taken for a name that is not of this machine, and no name would be refused.
+  host: z.string().refine(isHostName, 'expected a name or an IP address, without scheme and port').optional(),
   ...{ maxBodyBytes: sizeBytes, maxTaskBytes: sizeBytes, bodyMs: z.int().min(1).max(2_147_483_647).optional() },
   log: z.custom(isRecord, 'expected a log').optional(),
 });

@@ -85,7 +85,15 @@ describeEachDatabase('the router in an Express application', (kind) => {
         tokens: [{ ...otto, ...one }],
       })),
       ...[{}, { tokens: 'x' }, { tokens: [null] }, { tokens: [otto, otto] }],
-      ...[{ host: '' }, { maxBodyBytes: -1 }, { bodyMs: Number.NaN }, { log: 5 }, { port: 1 }].map((one) => ({
+      ...[
+        { host: '' },
+        { host: 'http://x' },
+        { host: 'localhost:80' },
+        { maxBodyBytes: -1 },
+        { bodyMs: Number.NaN },
+        { log: 5 },
+        { port: 1 },
+      ].map((one) => ({
         ...{ tokens: [otto], ...one },
       })),
     ];

@@ -8,6 +8,7 @@ import { environmentSpec } from '../../core/containers/environment-spec.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { type GrantSet, grantsToJson, parseGrants } from '../../core/grants/grants.js';
 import { canonical, type JsonObject, type JsonValue, nameText, sha256, toJson } from '../../core/json.js';
+import { assertNoPlanCycle } from '../../core/plans/plan-cycle.js';
 import { type DispatchLimits, dispatchLimits } from '../../core/queue/dispatch.js';
 import { type RunLimits, runLimits } from '../../core/runs/run.js';
 import { type McpRules, mcpRules, serverLabel } from '../../core/tools/mcp.js';
@@ -189,9 +190,10 @@ export function registerAgents(config: HoldfastConfig): ReadonlyMap<string, Regi
       throw new HoldfastError('agent_invalid', `Two agents have the name ${registered.name}.`);
     agents.set(registered.name, registered);
   }
-  for (const { name, agent } of agents.values()) {
+  for (const { name, agent, plan } of agents.values()) {
     assertSubAgents(name, agent, agents);
     assertNamedApart(name, agent);
+    if (plan !== null) assertNoPlanCycle(name, plan.compiled, (of) => agents.get(of)?.plan?.compiled);
   }
   assertSameSpaces(agents.values(), spaces);
   return agents;

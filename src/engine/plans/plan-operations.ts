@@ -2,6 +2,7 @@ import { HoldfastError } from '../../core/errors/errors.js';
 import { jsonObject, toJson } from '../../core/json.js';
 import { closureOf } from '../../core/plans/closure.js';
 import { compilePlan } from '../../core/plans/compile-plan.js';
+import { assertNoPlanCycle } from '../../core/plans/plan-cycle.js';
 import { type PlanCheck, type PlanCheckRequest, type PlanView, readingOf } from '../../core/plans/plan-view.js';
 import type { ToolSpec } from '../../core/tools/tool.js';
 import type { RegisteredAgent } from '../agents/agent-registry.js';
@@ -43,6 +44,7 @@ export async function checkPlan(
       return grants && declaredCapabilities(grants);
     };
     const closure = closureOf(name, compiled, specs, grantsOf);
+    assertNoPlanCycle(name, compiled, (of) => context.agents.get(of)?.plan?.compiled);
     read = readingOf(compiled, closure);
     assertCovers(name, closure, plan.granted);
     return { ok: true, code: null, problems: [], read };

@@ -14,6 +14,10 @@ export function isLoopback(host: string): boolean {
   return family === 0 ? name === 'localhost' : LOOPBACK.check(name, family === 4 ? 'ipv4' : 'ipv6');
 }
 
+/** Whether a text is a name or an IP address, as a server listens on. */
+export const isHostName = (host: string): boolean =>
+  isIP(bare(host)) !== 0 || /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?$/i.test(host);
+
 export const nameOf = (header: string): string => bare(header.replace(/:\d*$/, ''));
 
 /** The names that clients may reach a server under. */
