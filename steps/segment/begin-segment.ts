@@ -110,7 +110,7 @@ function takeBegun(): Begun | null {
 export async function beginSegment(ctx: StepContext, runId: string, segment: number): Promise<Begun> {
   const { knex, now, worker } = ctx;
   const ahead = takeBegun();
-  if (ahead !== null) return ahead;
+  if (ahead?.loaded.run?.id === runId && ahead.loaded.run.segment === segment) return ahead;
   return withDatabaseRetry(async () => {
     const startMs = now();
     const start = { runId, segment, at: new Date(startMs) };

@@ -73,7 +73,7 @@ describeEachDatabase('A log that goes on', (kind) => {
       expect(events).toHaveLength(12);
       expect(await told()).toEqual(
         events.map(({ seq, kind: what, at, data, stateVersion, stateHashBefore, stateHashAfter, hash }) => ({
-          ...{ seq, kind: what, at, data, stateVersion, stateHashBefore, stateHashAfter, hash },
+          ...{ seq, kind: what, at, data, stateVersion, stateHashBefore, stateHashAfter, hash, worker: 'w' },
         })),
       );
     }
