@@ -1,6 +1,6 @@
 import { type ASTNode, Environment } from '@marcbachmann/cel-js';
 import { HoldfastError } from '../errors/errors.js';
-import { isObject, type JsonValue } from '../json.js';
+import { canonical, isObject, type JsonValue } from '../json.js';
 import { ValueBudget } from './value-budget.js';
 
 /**
@@ -9,6 +9,8 @@ import { ValueBudget } from './value-budget.js';
  */
 
 const MOST_CHARACTERS = 2000;
+/** Of a value that an error names. */
+const SHOWN_MOST = 100;
 /** Of the budget, whatever it names: it takes some microseconds to read. */
 const PER_EXPRESSION = 3000;
 const VARIABLES = ['input', 'nodes', 'item', 'index', 'last'] as const;
@@ -87,6 +89,14 @@ export function evaluateExpression(
   } catch (error) {
     throw new HoldfastError('plan_failed', `The expression ${text} failed: ${sayingOf(error)}.`, { cause: error });
   }
+}
+
+/** Whether an expression is true. Throws `plan_failed`, also where it gives something else than true or false. */
+export function isTrue(text: string, scope: { readonly [name: string]: JsonValue }, budget?: ValueBudget): boolean {
+  const value = evaluateExpression(text, scope, budget);
+  if (typeof value === 'boolean') return value;
+  const given = canonical(value).slice(0, SHOWN_MOST);
+  throw new HoldfastError('plan_failed', `The expression ${text} gives ${given}, which is neither true nor false.`);
 }
 
 /** The name of a node in a pointer of an expression; null: it names something else. */

@@ -1,6 +1,6 @@
 import { HoldfastError } from '../errors/errors.js';
 import type { JsonObject, JsonValue } from '../json.js';
-import { evaluateExpression } from './expression.js';
+import { isTrue } from './expression.js';
 import { RETRYABLE, retryWaitSeconds } from './node-retry.js';
 import {
   type CompiledBlock,
@@ -107,7 +107,7 @@ class PlanWalk {
     const [block] = blocks;
     if (node.type === 'branch')
       return this.#guarded(path, () => {
-        const met = node.cases.findIndex(({ when }) => evaluateExpression(when, scope, this.#budget) === true);
+        const met = node.cases.findIndex(({ when }) => isTrue(when, scope, this.#budget));
         const index = met < 0 ? node.cases.length : met;
         const chosen = blocks[index];
         return chosen === undefined ? { output: null } : this.block(chosen, `${path}.${index}.`, scope);
@@ -140,7 +140,7 @@ class PlanWalk {
       const given = this.block(block, `${path}.${index}.`, { ...scope, index, last });
       if (given === undefined) return undefined;
       last = given.output;
-      if (evaluateExpression(until, { ...scope, index, last }, this.#budget) === true) return { output: last };
+      if (isTrue(until, { ...scope, index, last }, this.#budget)) return { output: last };
     }
     throw new HoldfastError('plan_failed', `after ${most} rounds (most), ${until} is not true.`);
   }

@@ -113,6 +113,25 @@ describe('plans with nodes inside of nodes', () => {
     );
   });
 
+  it('fail where a condition is neither true nor false, and take no way then', () => {
+    const branch = (when: string) => ({
+      type: 'branch',
+      cases: [{ when, nodes: { yes: call('yes') } }],
+      else: { nodes: { no: call('no') } },
+    });
+    for (const [when, given] of [
+      ['input', '"yes"'],
+      ['size(input)', '3'],
+      ['size(input) > 2 ? null : input', 'null'],
+    ] as const)
+      expect(carryOut({ nodes: { branch: branch(when) } }, echo, 'yes')).toMatchObject({
+        turns: [],
+        error: `The node branch failed: The expression ${when} gives ${given}, which is neither true nor false.`,
+      });
+    const loop = { type: 'loop', most: 3, until: 'last', nodes: { once: call('x') } };
+    expect(carryOut({ nodes: { loop } }).error).toMatch(/^The node loop failed: The expression last gives .*neither/);
+  });
+
   it('are refused where names or references are wrong', () => {
     const problemsOf = (nodes: object) => {
       const { error } = (() => {
