@@ -6,6 +6,7 @@ import { Deadline, Time } from '../shared/time.js';
 import { Json } from '../text/json.js';
 import { Text } from '../text/text.js';
 import { shortId } from '../text/words.js';
+import { ActButton } from './act-button.js';
 import { nameOfAct, notesOf, useActs } from './acts.js';
 import { useContextOf } from './context.js';
 import { type Act, Decide } from './decide.js';
@@ -68,15 +69,7 @@ export function FirstCard({ item, href, isChecked, check }: FirstCardProps): JSX
           {acts
             .filter((one) => DECIDED_HERE.includes(one))
             .map((one) => (
-              <button
-                key={one}
-                type="button"
-                class={one === 'approve' ? 'first' : undefined}
-                disabled={!canNow(one)}
-                onClick={() => setAct(one)}
-              >
-                {nameOfAct(one, item)}
-              </button>
+              <ActButton key={one} act={one} item={item} canNow={canNow} begin={setAct} />
             ))}
         </div>
       ) : (

@@ -10,6 +10,7 @@ import { Deadline, Time } from '../shared/time.js';
 import { Trouble } from '../shared/trouble.js';
 import { Json } from '../text/json.js';
 import { Text } from '../text/text.js';
+import { ActButton } from './act-button.js';
 import { KEY, nameOfAct, notesOf, useActs } from './acts.js';
 import { Before, StorySoFar, ToolFacts, useContextOf } from './context.js';
 import { type Act, Decide } from './decide.js';
@@ -215,15 +216,10 @@ function Opened({ item, openNext }: { readonly item: InterruptionView; readonly 
           {!seen && acts.includes('approve') && <p class="note">Read the arguments to their end to approve.</p>}
           <div class="row">
             {acts.map((one) => (
-              <button
-                key={one}
-                type="button"
-                class={one === 'approve' ? 'first' : undefined}
-                disabled={!canNow(one)}
-                onClick={() => setAct(one)}
-              >
-                {nameOfAct(one, item)} <kbd>{KEY[one]}</kbd>
-              </button>
+              <ActButton key={one} act={one} item={item} canNow={canNow} begin={setAct}>
+                {' '}
+                <kbd>{KEY[one]}</kbd>
+              </ActButton>
             ))}
           </div>
         </footer>

@@ -10,6 +10,7 @@ import {
   takeUnembedded,
 } from '../../storage/memory/vectors.js';
 import { elapsedMs } from '../concurrency/repeated-work.js';
+import { untilStopped } from '../concurrency/until-stopped.js';
 import { workOff } from '../concurrency/work-off.js';
 import type { EngineContext } from '../engine-context.js';
 import { type EmbeddingSpace, embeddingSpaces } from './embedding-spaces.js';
@@ -19,7 +20,6 @@ const AT_ONCE = 32;
 const REQUEST_MS = 60_000;
 /** For so long other workers do not take the documents of a worker, which may die with them. */
 const TAKEN_MS = 90_000;
-const STOP_LOOK_MS = 200;
 /** How often a worker looks for documents without a row and for vectors of other models, and how many it finds at once. */
 const FIND_EVERY_MS = 3_600_000;
 const FOUND_AT_ONCE = 5000;
@@ -133,16 +133,3 @@ export function embedDocuments(context: EngineContext): (isStopping: () => boole
 
 const isOfTheText = (error: unknown): boolean =>
   error instanceof ModelCallError && !error.retryable && OF_THE_TEXT.has(error.statusCode);
-
-/** The signal fires when the worker stops: no stop waits for an answer. */
-async function untilStopped(isStopping: () => boolean, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
-  const stopped = new AbortController();
-  const watch = setInterval(() => {
-    if (isStopping()) stopped.abort();
-  }, STOP_LOOK_MS).unref();
-  try {
-    await work(stopped.signal);
-  } finally {
-    clearInterval(watch);
-  }
-}

@@ -23,12 +23,12 @@ import {
   webhookFailed,
   webhookTold,
 } from '../../storage/ops/webhooks.js';
+import { untilStopped } from '../concurrency/until-stopped.js';
 import type { EngineConfig } from '../engine-config.js';
 import type { EngineContext } from '../engine-context.js';
 
 const EVENTS_AT_ONCE = 100;
 const TIMEOUT_MS = 10_000;
-const STOP_LOOK_MS = 200;
 /** An event is tried for so long. */
 const TRIED_MS = 24 * 3_600_000;
 
@@ -175,33 +175,29 @@ function tellTrimmed(
 }
 
 /** Sends an event. Gives what went wrong, without anything of the address or the answer; null: the server has taken it. */
-async function problemOfSending(
-  { secrets: { url, signingKey, bearer }, isStopping }: Telling,
+const problemOfSending = ({ secrets, isStopping }: Telling, event: SystemEvent): Promise<string | null> =>
+  untilStopped(isStopping, (stopped) => send(secrets, event, stopped).catch(failureOf));
+
+async function send(
+  { url, signingKey, bearer }: Telling['secrets'],
   event: SystemEvent,
+  stopped: AbortSignal,
 ): Promise<string | null> {
-  const stopped = new AbortController();
-  const watch = setInterval(() => isStopping() && stopped.abort(), STOP_LOOK_MS);
-  try {
-    const [address, key, token] = await Promise.all([
-      typeof url === 'string' ? url : url.value(),
-      signingKey === null ? null : signingKey.value(),
-      bearer === null ? null : bearer.value(),
-    ]);
-    const unfit = addressProblem(address, token !== null);
-    if (unfit !== null) return `the url ${unfit}`;
-    const bytes = key === null ? null : signingKeyOf(key);
-    if (key !== null && bytes === null) return 'the signingKey is no whsec_ with 24 to 64 bytes in base64';
-    const message = messageOf(event);
-    const headers = headersOf(message, Math.floor(Date.now() / 1000), { signingKey: bytes, bearer: token });
-    const signal = AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), stopped.signal]);
-    const answer = await fetch(address, { method: 'POST', headers, body: message.body, redirect: 'manual', signal });
-    await answer.body?.cancel();
-    return answer.ok ? null : `the server answered ${answer.status}`;
-  } catch (error) {
-    return failureOf(error);
-  } finally {
-    clearInterval(watch);
-  }
+  const [address, key, token] = await Promise.all([
+    typeof url === 'string' ? url : url.value(),
+    signingKey === null ? null : signingKey.value(),
+    bearer === null ? null : bearer.value(),
+  ]);
+  const unfit = addressProblem(address, token !== null);
+  if (unfit !== null) return `the url ${unfit}`;
+  const bytes = key === null ? null : signingKeyOf(key);
+  if (key !== null && bytes === null) return 'the signingKey is no whsec_ with 24 to 64 bytes in base64';
+  const message = messageOf(event);
+  const headers = headersOf(message, Math.floor(Date.now() / 1000), { signingKey: bytes, bearer: token });
+  const signal = AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), stopped]);
+  const answer = await fetch(address, { method: 'POST', headers, body: message.body, redirect: 'manual', signal });
+  await answer.body?.cancel();
+  return answer.ok ? null : `the server answered ${answer.status}`;
 }
 
 function failureOf(error: unknown): string {

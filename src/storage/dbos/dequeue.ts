@@ -2,6 +2,7 @@ import type { Pool, PoolClient, QueryConfig, QueryResult } from 'pg';
 import { BAND_WIDTH, KEY_SEPARATOR, NEEDS_CONTAINER } from '../../core/queue/dispatch.js';
 import { NOW_MS } from '../database/columns.js';
 import type { Database } from '../database/database.js';
+import { claimSql, newestVersionSql } from './claim-sql.js';
 import { HAS_PLACE, ranked, sharesSql } from './dequeue-offer.js';
 import { runIdSql } from './workflow-id.js';
 
@@ -180,8 +181,7 @@ const partsOf = (key: string): string =>
 const dequeueSql = (limiting: Limiting, most: number): string => `
 with recursive
 version as (
-  select coalesce((select version_name from dbos.application_versions
-    where application_name = $4 or application_name is null order by version_timestamp desc limit 1), $3) = $3 as newest),
+  select coalesce(${newestVersionSql('$4')}, $3) = $3 as newest),
 keys as (
   (select f.*, 1 as n from (${firstOf(FIRST_OF_KEY, `s.queue_partition_key > $8 and ${limiting.when}`, 1)}) f)
   union all
@@ -211,10 +211,7 @@ heads as (select ${limiting.ofKey}, h.* from ahead o cross join lateral (${limit
 chosen as (${limiting.chosen(placed('heads'))}),
 claimed as (
   update dbos.workflow_status s
-     set status = 'PENDING', owner_xid = $5, executor_id = $2, application_version = $3,
-         started_at_epoch_ms = ${NOW_MS}, rate_limited = false, application_name = coalesce(s.application_name, $4),
-         recovery_attempts = s.recovery_attempts + 1, updated_at = ${NOW_MS},
-         workflow_deadline_epoch_ms = coalesce(s.workflow_deadline_epoch_ms, ${NOW_MS} + s.workflow_timeout_ms)
+     set ${claimSql({ owner: '$5', executor: '$2', version: '$3', application: '$4' })}
    where s.status = 'ENQUEUED' and s.workflow_uuid = any(array(
      select s.workflow_uuid from dbos.workflow_status s
       where s.workflow_uuid = any(array(select id from chosen)) and ${QUEUED} for update skip locked))

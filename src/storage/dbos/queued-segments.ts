@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import { NOW_MS } from '../database/columns.js';
+import { claimSql, newestVersionSql } from './claim-sql.js';
 
 /** Cancels segments that wait in the queue. Nothing happens to one that a worker has taken: it finds its run over. */
 export async function withdrawSegments(trx: Knex.Transaction, workflowIds: readonly string[]): Promise<void> {
@@ -41,24 +42,17 @@ export async function claimQueued(trx: Knex.Transaction, claim: Claim): Promise<
   const { worker, ...bindings } = claim;
   const { rows }: { rows: object[] } = await trx.raw(
     `update dbos.workflow_status s
-        set status = 'PENDING', owner_xid = :owner, executor_id = :id, application_version = :version,
-            started_at_epoch_ms = ${NOW_MS}, rate_limited = false, application_name = coalesce(s.application_name, :application),
-            recovery_attempts = s.recovery_attempts + 1, updated_at = ${NOW_MS},
-            workflow_deadline_epoch_ms = coalesce(s.workflow_deadline_epoch_ms, ${NOW_MS} + s.workflow_timeout_ms)
+        set ${claimSql({ owner: ':owner', executor: ':id', version: ':version', application: ':application' })}
       where s.workflow_uuid = :workflowId and s.queue_name = :queue and s.status = 'ENQUEUED'
         and not exists (select from holdfast.dispatch_limits)
         and exists (select from holdfast.workers w where w.id = :id and w.epoch = :epoch and w.stopped_at is null
                        and w.stop_asked is null and w.leaving_at is null and w.alone_run_id is null)
-        and coalesce(s.application_version, ${NEWEST_VERSION}, :version) = :version
+        and coalesce(s.application_version, ${newestVersionSql(':application')}, :version) = :version
      returning 1`,
     { ...bindings, ...worker },
   );
   return rows.length > 0;
 }
-
-/** Whose workers take segments without a version: those that were started last. */
-const NEWEST_VERSION = `(select version_name from dbos.application_versions
-  where application_name = :application or application_name is null order by version_timestamp desc limit 1)`;
 
 /** A segment on its way into the queue. */
 export interface KeyedSegment {

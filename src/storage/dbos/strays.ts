@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import { newestVersionSql } from './claim-sql.js';
 import { workflowIdSql } from './workflow-id.js';
 
 /** Living workers write a heartbeat each second, and take over what was left three seconds ago. */
@@ -65,12 +66,8 @@ export async function straysOf(db: Knex, version: number, limit: number): Promis
 
 /** The recording version whose workers take segments that have none; null: no engine was started on this database. */
 export async function newestVersion(db: Knex, application: string): Promise<string | null> {
-  const { rows } = await db.raw(
-    `select version_name from dbos.application_versions
-      where application_name = ? or application_name is null order by version_timestamp desc limit 1`,
-    [application],
-  );
-  return rows[0]?.version_name ?? null;
+  const { rows } = await db.raw(`select ${newestVersionSql(':application')} as version`, { application });
+  return rows[0]?.version ?? null;
 }
 
 export interface StrandedRun {
