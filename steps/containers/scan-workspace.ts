@@ -30,20 +30,20 @@ rm -f "$dir/all.$$"
 echo "$((count))"
 if [ "$7" = compare ] && [ -f "$dir/old" ]; then
   sort "$dir/old" "$dir/new.$$" | uniq -u | while IFS= read -r entry; do
-    size=\${entry%%|*} name=\${entry#*|}
-    echo "\${name#*|}"
+    name=\${entry#*|}
+    printf '%s\\n' "\${name#*|}"
   done | sort -u >"$dir/names.$$"
   total=$(wc -l <"$dir/names.$$")
   echo "$((total))"
   head -n "$most" "$dir/names.$$" | while IFS= read -r name; do
-    if ! [ -f "$name" ] || [ -L "$name" ]; then echo "- - $name"; continue; fi
-    size=$(stat -c %s "$name" 2>/dev/null) || { echo "- - $name"; continue; }
+    if ! [ -f "$name" ] || [ -L "$name" ]; then printf '%s\\n' "- - $name"; continue; fi
+    size=$(stat -c %s "$name" 2>/dev/null) || { printf '%s\\n' "- - $name"; continue; }
     digest=-
     if [ "$size" -le "$largest" ] && [ "$size" -le "$room" ]; then
       room=$((room - size))
       digest=$(sha256sum <"$name" 2>/dev/null) && digest=\${digest%% *} || digest=-
     fi
-    echo "$digest $size $name"
+    printf '%s\\n' "$digest $size $name"
   done
   rm -f "$dir/names.$$"
 else

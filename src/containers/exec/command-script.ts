@@ -213,8 +213,7 @@ workdir=$1 records=$2
 shift 2
 for path in "$@"; do
   text=$(cat "$path" 2>/dev/null) || continue
-  echo "== $path"
-  echo "$text"
+  printf '%s\\n' "== $path" "$text"
 done
 [ -O "$workdir" ] && echo "== $workdir"
 [ -w "$records" ] && ! [ -r "$records" ] && echo "== $records"

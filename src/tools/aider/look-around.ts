@@ -23,7 +23,7 @@ const TIMEOUT_SECONDS = 120;
  */
 const LIST = `
 real=$(readlink -f "$1") && cd "$real" 2>/dev/null || exit 3
-echo "$real"
+printf '%s\\n' "$real"
 { git -c safe.directory='*' -c core.fsmonitor=false ls-files -co --exclude-standard 2>/dev/null ||
   find . -name '.?*' -prune -o -name node_modules -prune -o -type f -print | sed 's|^\\./||'; } | LC_ALL=C sort -u
 `;

@@ -22,7 +22,7 @@ const UNDO_DEPTH = 20;
 /** Two levels of a directory without what is hidden, where it really is in the first line. */
 const LIST = `
 real=$(readlink -f "$1") && [ -d "$real" ] || exit 3
-echo "$real"
+printf '%s\\n' "$real"
 cd "$real" && find . -mindepth 1 -maxdepth 2 -name '.?*' -prune -o -mindepth 1 -maxdepth 2 -print 2>/dev/null | LC_ALL=C sort
 exit 0
 `;

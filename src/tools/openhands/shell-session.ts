@@ -146,7 +146,7 @@ if [ -f "$live/out" ]; then
   echo "$end" >"$live/offset"
 fi
 if is_running; then code=-1; else code=$(cat "$live/code" 2>/dev/null || echo -1); fi
-printf '%s\\n%s\\n%s\\n%s\\n' "$code" "$omitted" "$lost" "$(cat "$state/cwd" 2>/dev/null || echo "$workdir")" >&2
+printf '%s\\n%s\\n%s\\n%s\\n' "$code" "$omitted" "$lost" "$(cat "$state/cwd" 2>/dev/null || printf %s "$workdir")" >&2
 exit $failed
 `;
 

@@ -15,14 +15,14 @@ const TIMEOUT_SECONDS = 120;
 /** Where the directory really is, in the first line, and the files in it that hold a text. Arguments: directory, text. */
 const HOLDING = `
 real=$(readlink -f "$1") && [ -d "$real" ] || exit 3
-echo "$real"
+printf '%s\\n' "$real"
 find "$real" -type f -exec grep -slF -e "$2" -- {} + 2>/dev/null
 exit 0
 `;
 /** The same of files of a name. Arguments: directory, pattern of the name. */
 const NAMED = `
 real=$(readlink -f "$1") && [ -d "$real" ] || exit 3
-echo "$real"
+printf '%s\\n' "$real"
 find "$real" -type f -name "$2" 2>/dev/null
 exit 0
 `;
