@@ -1,8 +1,7 @@
 import { isObject, type JsonValue } from '../../src/core/json.js';
 import type { RunEvent } from '../../src/core/log/event.js';
+import { COMMANDS_MOST, commandsIn } from '../../src/core/shell-commands.js';
 import {
-  COMMANDS_MOST,
-  commandsIn,
   isLike,
   judgeProcess,
   type Process,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { COMMANDS_MOST } from '../shell-commands.js';
 import { taskText } from './task-file.js';
 
 /** How an agent has to work, beside what it has to achieve. */
@@ -77,59 +78,14 @@ export function judgeProcess(
   ];
 }
 
-/** Of a call so many commands are read, and of each so many characters. */
-export const COMMANDS_MOST = 200;
-const COMMAND_READ = 1000;
 const MORE = `a call has more than ${COMMANDS_MOST} commands, which are not all read`;
-
-const BETWEEN: ReadonlySet<string> = new Set([...'|&;\n()`{}']);
-/** What stands before a program and starts it, or says its variables. */
-const BEFORE = /^(?:(?:sudo|env|exec|command|time|nohup|if|while|until|then|do|else|!|[A-Za-z_][A-Za-z0-9_]*=\S*)\s+)+/;
-const OF_SHELL = /^(?:\S*\/)?(?:ba|da|z)?sh\s+(?:-\S+\s+)*-\w*c\s+(['"])([\s\S]*)\1/;
-
-/** The parts of a line of a shell that stand between its separators. Comments are left out, and quotes are one piece. */
-function* partsOf(line: string): Generator<string> {
-  let from = 0;
-  let quote = '';
-  for (let at = 0; at < line.length; at++) {
-    const one = line.charAt(at);
-    if (one === '\\' && quote !== "'") at++;
-    else if (quote !== '') quote = one === quote ? '' : quote;
-    else if (one === '"' || one === "'") quote = one;
-    else if (BETWEEN.has(one)) {
-      yield line.slice(from, at);
-      from = at + 1;
-    } else if (one === '#' && (at === from || /\s/.test(line.charAt(at - 1)))) {
-      yield line.slice(from, at);
-      const end = line.indexOf('\n', at);
-      from = at = end < 0 ? line.length : end;
-    }
-  }
-  yield line.slice(from);
-}
-
-/** The commands in a line of a shell, and one more than `COMMANDS_MOST` at most. Text in quotes is not read, but for that of `sh -c`. */
-export function commandsIn(line: string): readonly string[] {
-  const commands: string[] = [];
-  const lines = [line];
-  // A line that was read stays: shells within shells count, too.
-  for (let at = 0; at < lines.length; at++) {
-    if (at > COMMANDS_MOST) return Array.from({ length: COMMANDS_MOST + 1 }, () => '');
-    for (const part of partsOf(lines[at] ?? '')) {
-      const command = part.trim().replace(BEFORE, '');
-      const inner = OF_SHELL.exec(command)?.[2];
-      if (inner !== undefined) lines.push(inner);
-      else if (command !== '') commands.push(command.slice(0, COMMAND_READ).split(/\s+/).join(' '));
-      if (commands.length > COMMANDS_MOST) return commands;
-    }
-  }
-  return commands;
-}
 
 /** Whether a command is what a pattern says, or that with more arguments. */
 export function isLike(command: string, wanted: string): boolean {
   const text = wanted.trim().split(/\s+/).join(' ');
-  return matches(command, text) || matches(command, `${text} *`);
+  const isOf = (one: string): boolean => matches(one, text) || matches(one, `${text} *`);
+  // A program may be named by its place.
+  return isOf(command) || (/^[^ /]+( |$)/.test(text) && isOf(command.replace(/^[^ ]*\//, '')));
 }
 
 /** `*` stands for any text. Takes as long as both are long, multiplied, and no longer. */

@@ -1,12 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { COMMANDS_MOST, commandsIn } from '../../../src/core/shell-commands.js';
 import { comparedOutput } from '../../../src/core/tasks/expected-output.js';
-import {
-  COMMANDS_MOST,
-  commandsIn,
-  isLike,
-  judgeProcess,
-  processRules,
-} from '../../../src/core/tasks/process-rules.js';
+import { isLike, judgeProcess, processRules } from '../../../src/core/tasks/process-rules.js';
 import { parseTask, taskHashOf } from '../../../src/core/tasks/task-definition.js';
 import { DEFAULT_WEIGHTS, judgementOf, verdictOf } from '../../../src/core/tasks/task-reward.js';
 import { aTask } from './a-task.js';
@@ -14,7 +9,7 @@ import { aTask } from './a-task.js';
 describe('rules for the process', () => {
   it('read the commands of a line, with what is before a program left out', () => {
     expect(commandsIn('cd a && FOO=1 sudo git   push | tee x; echo "a"\nls')).toEqual([
-      ...['cd a', 'git push', 'tee x', 'echo "a"', 'ls'],
+      ...['cd a', 'sudo git push', 'git push', 'tee x', 'echo "a"', 'ls'],
     ]);
     expect(commandsIn("bash -lc 'pytest -q && git push'")).toEqual(['pytest -q', 'git push']);
     expect(commandsIn("cd a && /bin/sh -e -c 'ls; git push' || if git pull; then x; fi")).toEqual([
@@ -27,6 +22,58 @@ describe('rules for the process', () => {
     expect(commandsIn(line)).toEqual([...[`echo "a; git push b" 'c d'`, 'echo e\\; f "g\\"; h" i#j', 'k']]);
     expect(commandsIn("echo 'a; git push")).toEqual(["echo 'a; git push"]);
     for (const one of ['"', "'", '#\n', '\\', '(', 'sh -c "', 'a=', ' ']) commandsIn(one.repeat(9_000));
+  });
+
+  it('read no documents, but those that a shell reads', () => {
+    const written =
+      "cat >run.md <<'EOF' && ls\ngit push\nEOF\nmake\ncat <<-X <<Y >a\n\tgit push\n\tX\nrm -rf /\nY\ndone";
+    expect(commandsIn(written)).toEqual(["cat >run.md <<'EOF'", 'ls', 'make', 'cat <<-X <<Y >a', 'done']);
+    for (const run of ['sh <<EOF\ngit push\nEOF', 'bash -s <<"E F"\ngit push\nE F', 'cat <<A | sh\ngit push\nA\n'])
+      expect(commandsIn(run)).toContain('git push');
+    expect(commandsIn('sh build.sh <<EOF\ngit push\nEOF')).toEqual(['sh build.sh <<EOF']);
+    // What does not end, and what is no document.
+    for (const run of ['cat <<EOF\ngit push', 'echo $((1<<2))\ngit push', 'cat <<<EOF\ngit push\nEOF'])
+      expect(commandsIn(run)).toContain('git push');
+    for (const one of ['<<a\n', 'sh <<a\na\n', 'sh <<a\n', '<<-a\n\ta\n', '<', '<<"'])
+      expect(commandsIn(one.repeat(9_000)).length).toBeLessThanOrEqual(COMMANDS_MOST + 1);
+  });
+
+  it('find a program behind what starts it, by whatever it is written', () => {
+    const ways = [
+      ...[
+        'git \\\n push',
+        "'git' push",
+        '\\git push',
+        'A="b c" git push',
+        '</dev/null 2>a git push',
+        'env -i A=1 git push',
+      ],
+      ...[
+        'sudo -u x git push',
+        'time -p git push',
+        'timeout -k 5 30s git push',
+        'nice -n5 git push',
+        'xargs -n 1 git push',
+      ],
+      ...[
+        "eval 'git push'",
+        "bash -c 'git push' ''",
+        'sh -c "git push" "x"',
+        '/usr/bin/git push',
+        'exec -a x git push',
+      ],
+      ...['command -- git push', 'nohup git push'],
+    ];
+    expect(ways.filter((way) => !commandsIn(way).some((one) => isLike(one, 'git push')))).toEqual([]);
+    expect(commandsIn('env; sudo; time; X=1; >a')).toEqual(['env', 'sudo', 'time']);
+    expect(['sudo', 'env *'].map((one) => commandsIn('sudo env -i git push').some((of) => isLike(of, one)))).toEqual([
+      true,
+      true,
+    ]);
+    expect([isLike('/usr/bin/git push', '/bin/git push'), isLike('cat a/git push', 'git push')]).toEqual([
+      false,
+      false,
+    ]);
   });
 
   it('are like a command by its words, and by stars', () => {
