@@ -111,8 +111,8 @@ func TestMain(m *testing.M) {
 }
 `;
 
-const PACKAGE = /^package\s+(\w+)/m;
-const GO_TEST = /^func\s+(Test\w*)\s*\(/gm;
+const PACKAGE = /^package\s+([\p{L}_][\p{L}\p{Nd}_]*)/mu;
+const GO_TEST = /^func\s+(Test[\p{L}\p{Nd}_]*)\s*\(/gmu;
 
 /** The files of the tests in Go, by their paths below the directory of the tests. */
 export interface GoSuite {

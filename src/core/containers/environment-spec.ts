@@ -15,10 +15,10 @@ export const PRINTED_REPORT = '/tmp/.tests-report/printed';
 /** Where a container that may reach single hosts has the socket of the proxy. */
 export const EGRESS_DIR = '/run/holdfast-egress';
 
-const plain = (max: number) =>
+const plain = (max: number, min = 1) =>
   z
     .string()
-    .min(1)
+    .min(min)
     .max(max)
     .refine((text) => plainText(text) === text, 'holds NUL or a lone surrogate');
 
@@ -50,6 +50,25 @@ const KEPT_IN_CONTAINERS = [RECORDS_DIR, SECRETS_DIR, EGRESS_DIR, '/dev', '/proc
 
 /** Whether a path of a container cannot be a workspace. */
 export const isTakenInContainers = (target: string): boolean => KEPT_IN_CONTAINERS.some((kept) => meet(target, kept));
+
+/** Where images have the programs that judge a run, and what these load by themselves. */
+const PROGRAM_PLACES = [
+  ...['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/usr/bin', '/usr/sbin', '/usr/lib', '/usr/lib32'],
+  ...[
+    '/usr/lib64',
+    '/usr/libx32',
+    '/usr/libexec',
+    '/usr/local/bin',
+    '/usr/local/sbin',
+    '/usr/local/lib',
+    '/usr/local/lib64',
+  ],
+  ...['/etc/alternatives', '/etc/ld.so.preload', '/etc/ld.so.conf.d', '/etc/ssl'],
+];
+
+/** Whether who writes to a directory of a container can replace programs of its image. */
+export const holdsPrograms = (dir: string): boolean =>
+  PROGRAM_PLACES.some((place) => meet(dir, place)) || /^\/etc\/python3[^/]*(\/|$)/.test(dir);
 
 const resourceLimits = z.strictObject({
   memoryMb: z.int().min(16).max(1_048_576).nullable().default(2048),
@@ -109,7 +128,7 @@ export const environmentSpec = z
     command: z.array(plain(65_536)).min(1).max(1000).nullable().default(null),
     /** What everybody may read who sees the container. */
     env: z
-      .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'is no name of a variable'), z.string().max(32_768))
+      .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'is no name of a variable'), plain(32_768, 0))
       .default({}),
     /** Names of files in /run/secrets. Values are no part of this: it is stored, and engines show it. */
     secrets: z
@@ -126,12 +145,8 @@ export const environmentSpec = z
       .default('1000:1000'),
     labels: z
       .record(
-        z
-          .string()
-          .min(1)
-          .max(128)
-          .refine((name) => !name.startsWith(RESERVED_LABEL), 'begins with "holdfast."'),
-        z.string().max(4096),
+        plain(128).refine((name) => !name.startsWith(RESERVED_LABEL), 'begins with "holdfast."'),
+        plain(4096, 0),
       )
       .default({}),
     limits: resourceLimits.prefault({}),

@@ -1,4 +1,4 @@
-import { environmentSpec, isTakenInContainers } from '../containers/environment-spec.js';
+import { environmentSpec, holdsPrograms, isTakenInContainers } from '../containers/environment-spec.js';
 import { HoldfastError } from '../errors/errors.js';
 import type { TaskFile, TaskFiles } from '../tasks/task-file.js';
 import { literally } from '../tasks/task-texts.js';
@@ -90,8 +90,8 @@ function modeOf({ config, image, services, note }: EnvironmentRequest, built: Do
 /** `begin`: the directory that Harbor works in, where the workspace cannot be there. */
 function workspaceOf(named: string | null, note: (text: string) => void) {
   const found = named === null ? null : absolute(named);
-  if (found !== null && found !== '/' && !isTakenInContainers(found) && !isWithin(found, '/tests'))
-    return { workdir: found, begin: null };
+  const isFree = found !== null && found !== '/' && !isTakenInContainers(found) && !holdsPrograms(found);
+  if (isFree && !isWithin(found, '/tests')) return { workdir: found, begin: null };
   const workdir = environmentSpec.shape.workdir.parse(undefined);
   note(`the workspace is ${workdir}: ${found === null ? 'no directory was named' : `${found} cannot be one`}`);
   return { workdir, begin: found === '/' ? null : found };

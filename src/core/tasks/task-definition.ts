@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { taskArtifacts } from '../artifacts/kept-artifacts.js';
-import { environmentSpec } from '../containers/environment-spec.js';
+import { environmentSpec, holdsPrograms } from '../containers/environment-spec.js';
 import { HoldfastError } from '../errors/errors.js';
 import { fieldErrorsOf } from '../field-errors.js';
 import { canonical, digestOf, jsonObject } from '../json.js';
@@ -22,6 +22,8 @@ export const TASK_VERSION =
   /^(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})(-[0-9A-Za-z.-]{1,64})?(\+[0-9A-Za-z.-]{1,64})?$/;
 
 export const DIFFICULTIES = ['easy', 'medium', 'hard', 'expert'] as const;
+
+const tooLarge = (bytes: number): string => `is larger than ${bytes} bytes`;
 
 const part = z.number().min(0).max(1).default(0);
 
@@ -99,14 +101,11 @@ export const keptDefinition = z
     rewardWeights: rewardWeights.nullable().default(null),
     /** Null: the agent's own. */
     scaffold: slug.nullable().default(null),
-    metadata: jsonObject
-      .refine((value) => canonical(value).length <= METADATA_LARGEST, `is larger than ${METADATA_LARGEST} bytes`)
-      .default({}),
+    metadata: jsonObject.default({}),
   })
   .superRefine((task, context) => {
     const refuse = (path: readonly PropertyKey[], message: string): void =>
       context.addIssue({ code: 'custom', path: [...path], message });
-    if (canonical(task).length > DEFINITION_LARGEST) refuse([], `is larger than ${DEFINITION_LARGEST} bytes`);
     if (!task.antiHardcoding.hiddenTests) {
       const visible = Object.keys(testFilesOf(task.verification)).map((path) => `tests/${path}`);
       for (const path of visible.filter((one) => Object.hasOwn(task.initialFiles, one)))
@@ -125,8 +124,17 @@ export const keptDefinition = z
 
 /** A versioned template of what an agent is asked to do, where, and how it is found out whether it did. docs/tasks/definition.md describes each field. */
 export const taskDefinition = keptDefinition.superRefine((task, context) => {
-  for (const { path, message } of rewardFileProblems(task))
+  const refuse = (path: readonly PropertyKey[], message: string): void =>
     context.addIssue({ code: 'custom', path: [...path], message });
+  for (const { path, message } of rewardFileProblems(task)) refuse(path, message);
+  const { workdir, mounts } = task.environment;
+  const programs = 'has programs of the image, which run the tests: an agent that writes there replaces them';
+  if (holdsPrograms(workdir)) refuse(['environment', 'workdir'], programs);
+  for (const [index, { target, readOnly }] of mounts.entries())
+    if (!readOnly && holdsPrograms(target)) refuse(['environment', 'mounts', index, 'target'], programs);
+  const bytes = (what: unknown): number => Buffer.byteLength(canonical(what));
+  if (bytes(task.metadata) > METADATA_LARGEST) refuse(['metadata'], tooLarge(METADATA_LARGEST));
+  if (bytes(task) > DEFINITION_LARGEST) refuse([], tooLarge(DEFINITION_LARGEST));
 });
 
 export type TaskInput = z.input<typeof taskDefinition>;

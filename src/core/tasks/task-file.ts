@@ -20,7 +20,7 @@ export function pathProblem(path: string): string | null {
   const parts = path.split('/');
   if (parts.some((part) => part === '..' || part === '.')) return 'holds "." or ".."';
   if (parts.includes('')) return 'holds "//" or ends with "/"';
-  if (parts.some((part) => part.length > 255)) return 'holds a name of more than 255 characters';
+  if (parts.some((part) => Buffer.byteLength(part) > 255)) return 'holds a name of more than 255 bytes';
   return path.includes('{{') ? 'holds "{{": placeholders are filled in contents, not in paths' : null;
 }
 

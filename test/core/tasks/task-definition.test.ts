@@ -113,11 +113,28 @@ it.each<[string, object]>([
   ['/rewardWeights', { rewardWeights: { testPass: 0.5 } }],
   ['/scaffold', { scaffold: '' }],
   ['/metadata', { metadata: { long: 'x'.repeat(70_000) } }],
+  ['/metadata', { metadata: { long: 'ä'.repeat(40_000) } }],
+  ['/initialFiles/' + 'ä'.repeat(128), { initialFiles: { ['ä'.repeat(128)]: '' } }],
+  ['/environment/env/A', { environment: { image: 'any', env: { A: 'a\0b' } } }],
+  ['/environment/labels/a', { environment: { image: 'any', labels: { a: '\0' } } }],
+  ...['/bin', '/usr', '/usr/local', '/usr/lib/python3', '/etc', '/etc/python3.13', '/lib64'].map(
+    (workdir): [string, object] => ['/environment/workdir', { environment: { image: 'any', workdir } }],
+  ),
+  [
+    '/environment/mounts/0/target',
+    { environment: { image: 'any', mounts: [{ source: '/srv/a', target: '/usr/local/bin', readOnly: false }] } },
+  ],
   ['/instructions', { instructions: '' }],
 ])('names the field %s', (pointer, more) => {
   const wrong = { ...aTask(), ...more };
   const problems = problemsOf(wrong).map((problem) => problem.slice(0, problem.indexOf(': ')));
   expect(problems).toContain(pointer);
+});
+
+it('takes workspaces beside the programs of the image, and names as long as a file system has them', () => {
+  for (const workdir of ['/usr/src/app', '/usr/local/app', '/etc/nginx', '/library', '/home/a', '/opt/bin'])
+    expect(problemsOf(aTask({ environment: { image: 'any', workdir } }))).toEqual([]);
+  expect(problemsOf(aTask({ initialFiles: { [`${'ä'.repeat(127)}x`]: '' } }))).toEqual([]);
 });
 
 it('says where a reward file may be', () => {
