@@ -162,10 +162,10 @@ it('issues of repositories become tasks, whose tests are judged one by one', asy
   // A program that speaks as pytest does, since not every machine has that.
   put(
     'bin/pytest.py',
-    'import importlib.util, sys\nfor path in sys.argv[5:]:\n    sys.path.insert(0, ".")\n    spec = importlib.util.spec_from_file_location("t", path)\n    mod = importlib.util.module_from_spec(spec)\n    spec.loader.exec_module(mod)\n    for name in [n for n in dir(mod) if n.startswith("test_")]:\n        try:\n            getattr(mod, name)()\n            print(f"PASSED {path}::{name}")\n        except AssertionError:\n            print(f"FAILED {path}::{name} - AssertionError")\n',
+    'import importlib.util, os, sys\nprint(os.environ.get("SAID", ""))\nfor path in sys.argv[5:]:\n    sys.path.insert(0, ".")\n    spec = importlib.util.spec_from_file_location("t", path)\n    mod = importlib.util.module_from_spec(spec)\n    spec.loader.exec_module(mod)\n    for name in [n for n in dir(mod) if n.startswith("test_")]:\n        try:\n            getattr(mod, name)()\n            print(f"PASSED {path}::{name}")\n        except AssertionError:\n            print(f"FAILED {path}::{name} - AssertionError")\n',
   );
   for (const [path, file] of Object.entries(task.verification.files)) put(`tests/${path}`, bytesOf(file));
-  const grade = () =>
+  const grade = (said = '') =>
     spawnSync('python3', ['-P', join(dir, 'tests/grade.py')], {
       ...{ cwd: repo, encoding: 'utf8' },
       env: {
@@ -173,6 +173,7 @@ it('issues of repositories become tasks, whose tests are judged one by one', asy
         GRADE_TESTS: join(dir, 'tests'),
         GRADE_TRY: '/usr/bin/env',
         PYTHONPATH: join(dir, 'bin'),
+        SAID: said,
       },
     });
   const nothing = grade();
@@ -188,6 +189,13 @@ it('issues of repositories become tasks, whose tests are judged one by one', asy
   const solved = grade();
   expect([solved.status, solved.stdout], solved.stderr).toEqual([0, '2 of 2 tests passed\n']);
   expect(readFileSync(join(repo, 'test_sum.py'), 'utf8')).toContain('total(1, 2) == 3');
+  // Names with spaces, which SWE-bench has whole or cut.
+  const named = 'test_sum.py::test_id';
+  put('tests/expected.json', JSON.stringify({ base, mustPass: [`${named}[(1,`], mayNotBreak: [`${named}[a - b]`] }));
+  const right = [`PASSED ${named}[(1, 2)]`, `PASSED ${named}[(1, 3)]`, `PASSED ${named}[a - b]`];
+  expect(grade(right.join('\n')).status).toBe(0);
+  expect(grade([...right, `FAILED ${named}[(1, 4)] - assert 1 == 2`].join('\n')).status).toBe(1);
+  expect(grade(right.slice(0, 2).join('\n')).status).toBe(1);
 });
 
 it('a file that is no benchmark is refused as before', async () => {
