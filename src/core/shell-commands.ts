@@ -80,14 +80,14 @@ class LinesOf {
   }
 }
 
-interface Part {
+interface Piece {
   readonly text: string;
   /** A document that a shell reads: a text of commands. */
   readonly isBody: boolean;
 }
 
 /** Reads the parts of a text that stand between its separators. Left out are comments, and documents of `<<` that no shell reads. */
-class Parts {
+class Pieces {
   readonly #text: string;
   readonly #lines: LinesOf;
   #from = 0;
@@ -101,27 +101,27 @@ class Parts {
     this.#lines = new LinesOf(text);
   }
 
-  *read(): Generator<Part> {
+  *read(): Generator<Piece> {
     for (; this.#at < this.#text.length; this.#at++) {
       const one = this.#text.charAt(this.#at);
       if (one === '\\') this.#at++;
       else if (one === '"' || one === "'") this.#pastQuote(one);
       else if (one === '<') this.#pastHeredoc();
       else if (BETWEEN.has(one)) {
-        yield this.#part();
+        yield this.#piece();
         this.#from = this.#at + 1;
         if (one === '\n') yield* this.#documents();
       } else if (one === '#' && (this.#at === this.#from || /\s/.test(this.#text.charAt(this.#at - 1)))) {
-        yield this.#part();
+        yield this.#piece();
         const end = this.#text.indexOf('\n', this.#at);
         this.#from = end < 0 ? this.#text.length : end;
         this.#at = this.#from - 1;
       }
     }
-    yield this.#part();
+    yield this.#piece();
   }
 
-  #part(): Part {
+  #piece(): Piece {
     const text = this.#text.slice(this.#from, this.#at);
     this.#isRead ||= formsOf(text).some((one) => READS_INPUT.test(one));
     return { text, isBody: false };
@@ -146,7 +146,7 @@ class Parts {
   }
 
   /** The documents that begin behind a line. */
-  *#documents(): Generator<Part> {
+  *#documents(): Generator<Piece> {
     for (const { end, tabs } of this.#begun) {
       const stop = this.#lines.next(tabs ? `\t${end}` : end, this.#from);
       // One that does not end is none, such as a shift of bits.
@@ -240,13 +240,13 @@ export function commandsIn(text: string): readonly string[] {
   // A text that was read stays: shells within shells count, too.
   for (let at = 0; at < texts.length; at++) {
     if (at > COMMANDS_MOST) return Array.from({ length: COMMANDS_MOST + 1 }, () => '');
-    for (const part of new Parts(texts[at] ?? '').read()) {
-      for (const command of part.isBody ? [] : formsOf(part.text)) {
+    for (const piece of new Pieces(texts[at] ?? '').read()) {
+      for (const command of piece.isBody ? [] : formsOf(piece.text)) {
         const given = givenIn(command);
         if (given !== null) texts.push(given);
         else commands.push(command.slice(0, COMMAND_READ).trim().split(/\s+/).join(' '));
       }
-      if (part.isBody) texts.push(part.text);
+      if (piece.isBody) texts.push(piece.text);
       if (commands.length > COMMANDS_MOST) return commands;
     }
   }
