@@ -20,8 +20,13 @@ const HEREDOC = /<<(-?)[ \t]*(?:'([^'\n]+)'|"([^"\n]+)"|\\?([^\s'"\\|&;()<>`]+))
 
 /** Words of a shell that stand before a program. */
 const KEYWORDS = new Set(['if', 'elif', 'while', 'until', 'then', 'do', 'else', '!']);
+interface Starter {
+  readonly valued: string;
+  readonly words: number;
+}
+
 /** Programs that start another one: their options which take a value, by a letter, and how many words follow these. */
-const STARTERS = new Map(
+const STARTERS = new Map<string, Starter>(
   [
     ...[['sudo', 'ugphCrtTRD', 0] as const, ['doas', 'uC', 0] as const, ['env', 'uCS', 0] as const],
     ...[['exec', 'a', 0] as const, ['command', '', 0] as const, ['time', 'fo', 0] as const, ['setsid', '', 0] as const],
@@ -173,11 +178,7 @@ function pastSpace(text: string, at: number): number {
 }
 
 /** Where the program begins that a starter starts, behind its options. */
-function pastOptions(
-  text: string,
-  from: number,
-  { valued, words }: { readonly valued: string; readonly words: number },
-) {
+function pastOptions(text: string, from: number, { valued, words }: Starter) {
   let at = from;
   for (let one = wordAt(text, at); one?.word.startsWith('-'); one = wordAt(text, at)) {
     at = one.next;
