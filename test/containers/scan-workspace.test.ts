@@ -41,7 +41,9 @@ it('names files that are gone', () => {
   for (const name of NAMES) writeFileSync(join(root, 'work', name), name);
   scan('begin');
   for (const name of NAMES) rmSync(join(root, 'work', name));
-  expect(scan('compare')?.files.map(({ path, change }) => [path, change]).sort()).toEqual(
-    NAMES.map((name) => [name, 'removed']).sort(),
-  );
+  expect(
+    scan('compare')
+      ?.files.map(({ path, change }) => [path, change])
+      .sort(),
+  ).toEqual(NAMES.map((name) => [name, 'removed']).sort());
 });

@@ -114,7 +114,7 @@ it.each<[string, object]>([
   ['/scaffold', { scaffold: '' }],
   ['/metadata', { metadata: { long: 'x'.repeat(70_000) } }],
   ['/metadata', { metadata: { long: 'ä'.repeat(40_000) } }],
-  ['/initialFiles/' + 'ä'.repeat(128), { initialFiles: { ['ä'.repeat(128)]: '' } }],
+  [`/initialFiles/${'ä'.repeat(128)}`, { initialFiles: { ['ä'.repeat(128)]: '' } }],
   ['/environment/env/A', { environment: { image: 'any', env: { A: 'a\0b' } } }],
   ['/environment/labels/a', { environment: { image: 'any', labels: { a: '\0' } } }],
   ...['/bin', '/usr', '/usr/local', '/usr/lib/python3', '/etc', '/etc/python3.13', '/lib64'].map(
