@@ -47,7 +47,7 @@ const PLACES: Record<string, 'allowance' | 'factor' | 'name'> = {
   'src/core/exports/redaction.ts': 'allowance',
   'src/core/secrets/secret-forms.ts': 'factor',
   'src/core/secrets/secret-patterns.ts': 'factor',
-  'src/core/tasks/process-rules.ts': 'factor',
+  'src/core/shell-commands.ts': 'factor',
   'src/core/tasks/shell-word.ts': 'factor',
   'src/core/tasks/task-texts.ts': 'allowance',
   'src/core/exports/bucket-place.ts': 'name',
