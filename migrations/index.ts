@@ -22,6 +22,7 @@ import * as pulledImages from './0035-pulled-images.js';
 import * as tasksByScore from './0036-tasks-by-score.js';
 import * as webhooks from './0043-webhooks.js';
 import * as memoryEmbeddings from './0050-memory-embeddings.js';
+import * as forgottenDocuments from './0055-forgotten-documents.js';
 
 export interface Migration {
   readonly name: string;
@@ -53,4 +54,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0036-tasks-by-score', up: tasksByScore.up },
   { name: '0043-webhooks', up: webhooks.up },
   { name: '0050-memory-embeddings', up: memoryEmbeddings.up },
+  { name: '0055-forgotten-documents', up: forgottenDocuments.up },
 ];

@@ -196,7 +196,7 @@ export const COMMAND_EXAMPLES: { readonly [command: string]: readonly Example[] 
     ['List the memory spaces', 'holdfast memory'],
     ['Read what is remembered of a customer', 'holdfast memory customers profile --owner customer-7'],
     ['Find documents by their meaning', "holdfast memory notes --near 'late deliveries'"],
-    ['Forget it', 'holdfast memory customers profile --owner customer-7 --forget'],
+    ['Forget it', "holdfast memory customers profile --owner customer-7 --forget -m 'ticket 812'"],
   ],
   fork: [
     [

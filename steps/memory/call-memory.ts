@@ -42,6 +42,7 @@ import {
   updateDocument,
 } from '../../src/storage/memory/documents.js';
 import { type WriteEvidence, writeEvidence } from '../../src/storage/memory/evidence-rows.js';
+import { EXPIRED, enterForgotten, type GoneDocument } from '../../src/storage/memory/forgotten.js';
 import { ownerOf } from '../../src/storage/memory/owner.js';
 import type { StepContext } from '../context.js';
 import { transact, withDatabaseRetry } from '../database-retry.js';
@@ -171,8 +172,9 @@ export function memoryOfCall(
       const before = await claimWrite(trx, name, { run_id: runId, tenant });
       if (before !== null) return before;
       const labelled = [...new Set([...provenance.labels, ...(await labelsStated(trx, one.derivedFrom))])];
-      const made = await writeOnce(trx, ctx, place, one, { ...provenance, labels: labelled });
+      const { made, expired } = await writeOnce(trx, ctx, place, one, { ...provenance, labels: labelled });
       await endWrite(trx, name, made);
+      await enterForgotten(trx, expired, EXPIRED);
       // It began before the end of the call, and the log would not know of it.
       assertOpen();
       return made.version;
@@ -222,11 +224,18 @@ export function memoryOfCall(
         const was = await deleteDocument(trx, place);
         const made = { version: was === null ? 0 : 1, document: was?.id ?? null, change: null, state: null };
         await endWrite(trx, id, made);
+        if (was !== null) await enterForgotten(trx, [was], { actor: runId, reason: 'A call of the run forgot it' });
         assertOpen();
         return was !== null;
       }
     },
   };
+}
+
+interface Written {
+  readonly made: WriteEvidence;
+  /** The document that was there, whose time was over. */
+  readonly expired: readonly GoneDocument[];
 }
 
 /** Changes a document under its lock. Gives what is kept of it. Throws `row_changed` where someone else has changed the document. */
@@ -236,12 +245,13 @@ async function writeOnce(
   place: DocumentPlace,
   { space, key, version: seen, makes, opsOn }: Write,
   provenance: Omit<Parameters<typeof insertChange>[2], 'version' | 'base' | 'ops' | 'frontiers'>,
-): Promise<WriteEvidence> {
-  const row = await heldDocument(trx, place, space, makes);
+): Promise<Written> {
+  const { row, expired } = await heldDocument(trx, place, space, makes);
   if (row.version > 0) await memory.proven(trx, place, [key]);
   const present = row.version === 0 ? {} : documentOf(row).value;
   const ops = opsOn(present);
-  if (ops.length === 0 && row.version > 0) return { version: row.version, document: null, change: null, state: null };
+  if (ops.length === 0 && row.version > 0)
+    return { made: { version: row.version, document: null, change: null, state: null }, expired };
   if (seen !== undefined && seen > row.version)
     throw new HoldfastError('memory_unknown', `The document ${JSON.stringify(key)} has no version ${seen} yet.`);
   assertChanges(present, ops);
@@ -259,7 +269,7 @@ async function writeOnce(
   await updateDocument(trx, place, state, { days: space.days, embeds: space.embedding !== null });
   await insertChange(trx, place, { ...provenance, version, base, ops, frontiers: document.frontiers });
   document.free();
-  return writeEvidence(trx, place, version);
+  return { made: await writeEvidence(trx, place, version), expired };
 }
 
 /** Throws `memory_unknown` where there is none, and none is to be made. */
@@ -268,27 +278,30 @@ async function heldDocument(
   place: DocumentPlace,
   { scope }: MemorySpace,
   makes: boolean,
-): Promise<DocumentRow> {
+): Promise<{ readonly row: DocumentRow; readonly expired: readonly GoneDocument[] }> {
   const { tenant, space, owner, key } = place;
-  const held = await livingDocument(trx, place);
-  if (held !== null) return held;
+  const { row: held, expired } = await livingDocument(trx, place);
+  if (held !== null) return { row: held, expired };
   if (makes) {
     await insertDocument(trx, { tenant, space, owner, key, scope });
     const made = await lockDocument(trx, place);
-    if (made !== undefined) return made;
+    if (made !== undefined) return { row: made, expired };
   }
   throw new HoldfastError('memory_unknown', `There is no document ${JSON.stringify(key)} in ${space}.`);
 }
 
 /** One whose time is over is removed: what comes after it is another document. */
-async function livingDocument(trx: Knex.Transaction, place: DocumentPlace): Promise<DocumentRow | null> {
+async function livingDocument(
+  trx: Knex.Transaction,
+  place: DocumentPlace,
+): Promise<{ readonly row: DocumentRow | null; readonly expired: readonly GoneDocument[] }> {
   const row = await lockDocument(trx, place);
-  if (row === undefined) return null;
+  if (row === undefined) return { row: null, expired: [] };
   const over: boolean =
     (await trx.raw('select ?::timestamptz <= now() as over', [row.expires_at])).rows[0].over ?? false;
-  if (!over) return row;
-  await deleteDocument(trx, place);
-  return null;
+  if (!over) return { row, expired: [] };
+  const gone = await deleteDocument(trx, place);
+  return { row: null, expired: gone === null ? [] : [gone] };
 }
 
 /** Refuses a key that is none, or that holds a secret: keys are shown to everyone, and stand in logs. Throws `memory_invalid`. */

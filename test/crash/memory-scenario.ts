@@ -28,7 +28,22 @@ const writing = (name: string, effect: 'idempotent' | 'unsafe', approval = false
     },
   });
 
-const tools = [writing('put', 'idempotent'), writing('pay', 'unsafe'), writing('wire', 'unsafe', true)];
+/** Forgets what it has just written: the log over all runs has one entry of it, whatever of the call was kept. */
+const drop = defineTool({
+  ...{
+    name: 'drop',
+    description: 'Writes and forgets.',
+    input: z.object({}),
+    output: z.boolean(),
+    effect: 'idempotent',
+  },
+  execute: async (_, { memory }) => {
+    await memory.remember('tally', { made: true }, { key: 'gone' });
+    return memory.forget('tally', 'gone');
+  },
+});
+
+const tools = [drop, writing('put', 'idempotent'), writing('pay', 'unsafe'), writing('wire', 'unsafe', true)];
 
 export const memory: Scenario = {
   agent: 'tally',
@@ -42,6 +57,7 @@ export const memory: Scenario = {
             [call('pay', { n: 2 }, 'c2')],
             [call('wire', { n: 4 }, 'c3')],
             [call('put', { n: 8 }, 'c4')],
+            [call('drop', {}, 'c5')],
           ]),
         }),
         grants: ['tool:call:*', 'memory:write:tally'],
@@ -53,7 +69,7 @@ export const memory: Scenario = {
   exactly: { pay: 1, wire: 1 },
   repeated: ['put'],
   writesMemory: true,
-  statements: 140,
+  statements: 170,
   resultOf: ({ tool }) => ({ version: tool === 'pay' ? 2 : 3 }),
   check: async (knex) => {
     const rows: { value: string }[] = await knex('holdfast.memory_documents').select('value');
@@ -61,5 +77,7 @@ export const memory: Scenario = {
     const [only] = found;
     if (found.length !== 1 || only.sum !== 15 || [...only.names].sort().join() !== 'c1,c2,c3,c4')
       throw new Error(`the memory is ${JSON.stringify(found)}`);
+    const gone: { seq: number }[] = await knex('holdfast.log_entries').where({ loss: 'forgotten' }).select('seq');
+    if (gone.length !== 1) throw new Error(`the log says ${JSON.stringify(gone)} of what was forgotten`);
   },
 };

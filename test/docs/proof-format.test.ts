@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { openCheckpoint, signCheckpoint } from '../../src/core/evidence/checkpoint.js';
 import { signHandover, signRevocation, trustedBy } from '../../src/core/evidence/key-handover.js';
-import { type LogEntry, type LossEntry, leafOf } from '../../src/core/evidence/log-entry.js';
+import { type ForgottenEntry, type LogEntry, type LossEntry, leafOf } from '../../src/core/evidence/log-entry.js';
 import { TreeEdge } from '../../src/core/evidence/merkle.js';
 import { type ProofBundle, provenEventOf } from '../../src/core/evidence/proof.js';
 import { parseSigningKey, type SigningKey, signingKeyText, signNote } from '../../src/core/evidence/signed-note.js';
@@ -253,6 +253,10 @@ function vectors() {
     ...{ v: 1, loss: 'erased', runId: 'run_1', tenant: 'default', seq: 2, hash: sha256('x') },
     ...{ actor: 'ada', reason: 'asked for', previous: leafOf(entry) },
   };
+  const forgotten: ForgottenEntry = {
+    ...{ v: 1, loss: 'forgotten', document: '4b1d', space: 'facts', tenant: 'default', version: 3 },
+    ...{ actor: 'ada', reason: 'asked for' },
+  };
   const edge = new TreeEdge();
   for (const one of [entry, loss, entry]) edge.append(leafOf(one));
   const data = { b: 'é', a: [1, 0.5, 1e21, null], '\u20ac': '\u2028' };
@@ -270,6 +274,7 @@ function vectors() {
     },
     entry: { entry, leaf: leafOf(entry) },
     loss: { entry: loss, leaf: leafOf(loss) },
+    forgotten: { entry: forgotten, leaf: leafOf(forgotten) },
     tree: { leaves: [leafOf(entry), leafOf(loss), leafOf(entry)], root: edge.root },
     key: { seed: '01'.repeat(32), publicKey: KEY.public.text },
     checkpoint: signCheckpoint(3, edge.root, KEY).note,

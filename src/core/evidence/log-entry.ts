@@ -37,8 +37,32 @@ export interface LossEntry {
   readonly previous: string | null;
 }
 
+/**
+ * Says in the log over all runs that a document of memory was removed with its history, who did so and why. The id of a document is
+ * random: the entry does not say what the document was about, or whose it was.
+ */
+export interface ForgottenEntry {
+  readonly v: 1;
+  readonly loss: 'forgotten';
+  readonly document: string;
+  readonly space: string;
+  readonly tenant: string;
+  /** The version that the document had then. */
+  readonly version: number;
+  readonly actor: string;
+  readonly reason: string;
+}
+
+/** Something that was taken away, of a run or of memory. */
+export type TakenAway = LossEntry | ForgottenEntry;
+export type AnyEntry = LogEntry | TakenAway;
+
 /** The hash of the leaf that an entry is in the tree. */
-export function leafOf(entry: LogEntry | LossEntry): string {
+export function leafOf(entry: AnyEntry): string {
+  if ('document' in entry) {
+    const { v, loss, document, space, tenant, version, actor, reason } = entry;
+    return leafHash(canonical({ v, loss, document, space, tenant, version, actor, reason }));
+  }
   const { v, runId, tenant, seq, hash, previous } = entry;
   const common = { v, runId, tenant, seq, hash, previous };
   if (!('loss' in entry))

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { verifyReport } from '../log/verify-log.js';
-import { lossView, proofBundle } from './proof.js';
+import { forgottenEntryView, lossView, proofBundle } from './proof.js';
 
 /** What the log over all runs is, for the caller that watches it. */
 export const logView = z
@@ -78,7 +78,10 @@ export const logEntryView = z
   .object({
     index: z.int(),
     leaf: z.string(),
-    entry: z.union([proofBundle.shape.entry, lossView]).nullable().describe('Null: it is of another tenant.'),
+    entry: z
+      .union([proofBundle.shape.entry, lossView, forgottenEntryView])
+      .nullable()
+      .describe('Null: it is of another tenant.'),
   })
   .meta({ id: 'LogEntry' });
 export type LogEntryView = z.infer<typeof logEntryView>;

@@ -3,7 +3,7 @@ import { jsonValue } from '../json.js';
 import type { Allowance } from '../limits/allowance.js';
 import { dataSalt } from '../log/chain.js';
 import type { RunEvent } from '../log/event.js';
-import { LOSSES, type LogEntry, type LossEntry } from './log-entry.js';
+import { type ForgottenEntry, LOSSES, type LogEntry, type LossEntry } from './log-entry.js';
 
 const hash = z.string().regex(/^[0-9a-f]{64}$/);
 
@@ -41,6 +41,20 @@ export const lossView = z.object({
   previous: hash.nullable(),
 });
 export type LossView = z.infer<typeof lossView>;
+
+/** An entry of the log that says that a document of memory was removed. */
+export const forgottenEntryView = z.object({
+  index: z.int(),
+  v: z.literal(1),
+  loss: z.literal('forgotten').describe('A document of memory was removed with its history.'),
+  document: z.string().describe('Its id, which says nothing of what it said.'),
+  space: z.string(),
+  tenant: z.string(),
+  version: z.int().describe('The version that it had.'),
+  actor: z.string().describe('Who removed it; a run whose call did; or `retention`.'),
+  reason: z.string(),
+});
+type ForgottenEntryView = z.infer<typeof forgottenEntryView>;
 
 /** What someone needs, beside a public key that they trust, to check what a run did without asking anybody. */
 export const proofBundle = z
@@ -83,6 +97,11 @@ function partOf({ id: _id, data, ...fields }: RunEvent, runKey: string | null): 
 export const provenEntryOf = (entry: LogEntry & { readonly index: number }): ProofBundle['entry'] => {
   const { index, v, runId, tenant, seq, hash: head, stateHash, complete, previous } = entry;
   return { index, v, runId, tenant, seq, hash: head, stateHash, complete, previous };
+};
+
+export const forgottenViewOf = (entry: ForgottenEntry & { readonly index: number }): ForgottenEntryView => {
+  const { index, v, loss, document, space, tenant, version, actor, reason } = entry;
+  return { index, v, loss, document, space, tenant, version, actor, reason };
 };
 
 export const lossViewOf = (entry: LossEntry & { readonly index: number }): LossView => {

@@ -13,6 +13,11 @@ export const spacePath = z.strictObject({ space: spaceName });
 export const documentName = z.strictObject({ owner, key: memoryKey.describe('Key of the document.') });
 export type DocumentName = z.infer<typeof documentName>;
 
+export const forgetDocument = documentName.extend({
+  reason: z.string().trim().min(1).max(1000).exactOptional().describe('Why; kept, so it should name no person.'),
+});
+export type ForgetDocument = z.infer<typeof forgetDocument>;
+
 export const memorySpaceView = z
   .object({
     space: z.string(),

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import {
   documentName,
+  forgetDocument,
   forgottenView,
   memoryDocumentView,
   memoryEntry,
@@ -64,10 +65,10 @@ export const MEMORY_OPERATIONS = {
     summary: 'Remove a document of memory with its history.',
     access: { tenant: 'admin' },
     pathParams: spacePath,
-    body: documentName,
+    body: forgetDocument,
     response: forgottenView,
     errors: ['memory_unknown'],
     audited: true,
-    args: ({ path, body: { owner, key } }, { caller }) => [{ space: path.space, owner, key }, caller],
+    args: ({ path, body }, { caller }) => [{ space: path.space, ...body }, caller],
   }),
 };

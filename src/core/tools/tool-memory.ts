@@ -39,6 +39,12 @@ const writesOfCall = z.strictObject({
   call: z.string().describe('The run that began the call, and its id: the rows are under this name.'),
   count: z.int(),
   digest: z.string().describe('Digest of these rows of `memory_writes`.'),
+  entered: z
+    .literal(true)
+    .exactOptional()
+    .describe(
+      'Where one of these documents is removed, the log over all runs says so. Missing: an older build wrote them.',
+    ),
 });
 export type WritesOfCall = z.infer<typeof writesOfCall>;
 

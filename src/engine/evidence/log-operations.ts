@@ -3,12 +3,18 @@ import type { Caller } from '../../core/caller.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import type { ConsistencyView, LogEntryView, LogView } from '../../core/evidence/log-view.js';
 import { consistencyRecipe, inclusionRecipe } from '../../core/evidence/merkle.js';
-import { lossViewOf, type ProofBundle, provenEntryOf, provenEventOf } from '../../core/evidence/proof.js';
+import {
+  forgottenViewOf,
+  lossViewOf,
+  type ProofBundle,
+  provenEntryOf,
+  provenEventOf,
+} from '../../core/evidence/proof.js';
 import { Allowance } from '../../core/limits/allowance.js';
 import type { RunEvent } from '../../core/log/event.js';
 import type { Page } from '../../core/page.js';
 import { holdsSecret } from '../../models/secrets/known-secrets.js';
-import { entriesOfRun, listEntryRows } from '../../storage/evidence/log-entries.js';
+import { entriesOfRun, type IndexedAny, listEntryRows } from '../../storage/evidence/log-entries.js';
 import { logSize } from '../../storage/evidence/log-rows.js';
 import { readTree } from '../../storage/evidence/log-tree.js';
 import { readEvents, readHead } from '../../storage/log/read-events.js';
@@ -62,9 +68,14 @@ export async function listLogEntries(
   const items = rows.map((one) => ({
     index: one.index,
     leaf: one.leaf,
-    entry: one.tenant !== caller.tenant ? null : 'loss' in one ? lossViewOf(one) : provenEntryOf(one),
+    entry: one.tenant === caller.tenant ? entryViewOf(one) : null,
   }));
   return { items, nextCursor: more ? String(after + items.length) : null };
+}
+
+function entryViewOf(one: IndexedAny): LogEntryView['entry'] {
+  if ('document' in one) return forgottenViewOf(one);
+  return 'loss' in one ? lossViewOf(one) : provenEntryOf(one);
 }
 
 export async function getConsistency(

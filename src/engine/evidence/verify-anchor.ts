@@ -10,6 +10,7 @@ import {
   type EntriesOfRun,
   entriesOfRuns,
   type IndexedEntry,
+  type IndexedForgotten,
   type IndexedLoss,
 } from '../../storage/evidence/log-entries.js';
 import { logSize } from '../../storage/evidence/log-rows.js';
@@ -38,7 +39,7 @@ export async function withAnchors(context: EngineContext, reports: readonly Veri
     const { anchor, broken } = verifyAnchor(context, seen, report.runId, head);
     // What is wrong with the log itself says more than a row beside it.
     const chain = report.broken?.invariant === 'copied_rows' ? null : report.broken;
-    const found = chain ?? broken ?? report.broken ?? whyUnexplained(seen, report);
+    const found = chain ?? broken ?? report.broken ?? whyUnexplained(seen, report) ?? whyForgotten(seen, report);
     const repairedBy = found === null ? null : await repairOf(knex, report.runId);
     anchored.push({ ...report, ok: found === null, broken: found, anchor, repairedBy, artifacts: null });
   }
@@ -76,13 +77,9 @@ async function readSeen(context: EngineContext, ids: readonly string[]): Promise
   );
   const signed = [...entries.values()].flatMap((of) => [
     ...of.entries.filter((entry) => entry === signedOf(of.entries, newest)),
-    ...of.losses.filter(({ index }) => index < (newest?.checkpoint.size ?? 0)),
+    ...[...of.losses, ...of.forgotten].filter(({ index }) => index < (newest?.checkpoint.size ?? 0)),
   ]);
-  const proofs = await proofsOf(
-    context,
-    signed.map(({ index }) => index),
-    newest?.checkpoint.size ?? 0,
-  );
+  const proofs = await proofsOf(context, [...new Set(signed.map(({ index }) => index))], newest?.checkpoint.size ?? 0);
   return { newest, size, entries, eventOf: ({ runId, seq }) => events.get(`${runId}:${seq}`), proofs };
 }
 
@@ -182,14 +179,32 @@ function whyUnexplained(seen: Seen, { runId, events, payloads }: VerifyReport): 
   return seen.newest === null || index >= seen.newest.checkpoint.size ? null : whyNotIncluded(seen, entry, seen.newest);
 }
 
+/** An entry that says that a document of memory was removed must be in the signed tree, as far as that goes. */
+function whyForgotten(seen: Seen, { runId, events }: VerifyReport): Broken | null {
+  for (const entry of seen.entries.get(runId)?.forgotten ?? []) {
+    const { index, leaf } = entry;
+    const what = `entry ${index} of the log of all runs, which says who removed a document of memory, was changed`;
+    if (leaf !== leafOf(entry)) return { seq: events, invariant: 'log_entry', what };
+    if (seen.newest === null || index >= seen.newest.checkpoint.size) continue;
+    const broken = whyNotIncluded(seen, entry, seen.newest);
+    if (broken !== null) return broken;
+  }
+  return null;
+}
+
 function whyCut(entries: number, seq: number, { checkpoint: { size } }: Newest): Broken | null {
   const what = `a checkpoint of ${size} entries was signed, and the log of all runs has ${entries}`;
   return entries < size ? { seq, invariant: 'log_entry', what } : null;
 }
 
-function whyNotIncluded({ proofs }: Seen, entry: IndexedEntry | IndexedLoss, { checkpoint }: Newest): Broken | null {
+function whyNotIncluded(
+  { proofs }: Seen,
+  entry: IndexedEntry | IndexedLoss | IndexedForgotten,
+  { checkpoint }: Newest,
+): Broken | null {
   const { size, root } = checkpoint;
-  const { index, seq } = entry;
+  const { index } = entry;
+  const seq = 'document' in entry ? 0 : entry.seq;
   const invariant = 'log_entry' as const;
   return verifyInclusion(proofs.get(index) ?? [], { index, size, leaf: leafOf(entry), root })
     ? null

@@ -4,9 +4,16 @@ import { leafOf } from '../../core/evidence/log-entry.js';
 import type { LogReport } from '../../core/evidence/log-view.js';
 import { rootRecipe, TreeEdge } from '../../core/evidence/merkle.js';
 import { breathe } from '../../storage/database/timing.js';
-import { changedSince, unentered, unexplained, unlinked, vanished } from '../../storage/evidence/log-check.js';
+import {
+  changedSince,
+  returned,
+  unentered,
+  unexplained,
+  unlinked,
+  vanished,
+} from '../../storage/evidence/log-check.js';
 import { newestCheckpoints } from '../../storage/evidence/log-checkpoints.js';
-import { readEntries } from '../../storage/evidence/log-entries.js';
+import { type IndexedAny, readEntries } from '../../storage/evidence/log-entries.js';
 import { logSize } from '../../storage/evidence/log-rows.js';
 import { readTree } from '../../storage/evidence/log-tree.js';
 import type { EngineContext } from '../engine-context.js';
@@ -44,12 +51,18 @@ export async function verifyWholeLog(context: EngineContext, tenant: string, sig
   for (const one of await unlinked(knex, PROBLEMS_MAX))
     found(`entry ${one.index} does not follow from the entry before of its run`, one);
   signal?.throwIfAborted();
+  for (const { index } of await returned(knex, PROBLEMS_MAX))
+    found(`entry ${index} says that a document of memory was removed, which is there`);
+  signal?.throwIfAborted();
   for (const one of await unentered(knex, PROBLEMS_MAX))
     found('a run was entered into the log with its last event, and the log has no such entry', one);
   return { ok: problems.length === 0, entries: tree.size, checkpoints, size, key, outside, problems };
 }
 
 type Found = (what: string, run?: { readonly runId: string; readonly tenant: string }) => void;
+
+/** Whose an entry is; undefined: it is of no run. */
+const nameOf = (entry: IndexedAny) => ('document' in entry ? undefined : entry);
 
 /** The tree as its entries say it: as far as they are there without a gap, and are what their hashes say. */
 class Remade {
@@ -80,7 +93,7 @@ class Remade {
         if (entry.index !== edge.size) return this.#breaks(edge.size, `entry ${edge.size} of the log is missing`);
         const hashes = edge.append(leafOf(entry)).join('');
         if (hashes !== entry.hashes)
-          return this.#breaks(entry.index, `entry ${entry.index} is not what its hashes say`, entry);
+          return this.#breaks(entry.index, `entry ${entry.index} is not what its hashes say`, nameOf(entry));
         await breathe(this.#signal);
       }
       if (batch.length === 0) return;

@@ -1,8 +1,10 @@
 import { embedQuery } from '../../../steps/memory/embed.js';
 import type { Caller } from '../../core/caller.js';
 import { HoldfastError } from '../../core/errors/errors.js';
+import { plainText } from '../../core/json.js';
 import type {
   DocumentName,
+  ForgetDocument,
   ForgottenView,
   MemoryDocumentView,
   MemoryEntry,
@@ -105,14 +107,15 @@ export const MEMORY_OPERATIONS = {
     const integrity = [...new Map(found.map((one) => [`${one.row} ${one.column}`, one])).values()].slice(0, 20);
     return { ...document, history, more: made.length > limit, integrity };
   },
-  /** Removes a document with its history, for good. Throws `memory_unknown`. */
+  /** Removes a document with its history, for good, and enters that into the log over all runs. Throws `memory_unknown`. */
   forgetMemory: async (
     { stepContext: { knex } }: EngineContext,
-    name: NamedDocument,
-    { tenant }: Caller,
+    { reason, ...name }: NamedDocument & Pick<ForgetDocument, 'reason'>,
+    { tenant, actor }: Caller,
   ): Promise<ForgottenView> => {
     const { space, owner, key } = name;
-    const version = await forgetDocument(knex, { tenant, space, owner, key });
+    const by = { actor, reason: plainText(reason ?? 'Someone asked for it') };
+    const version = await forgetDocument(knex, { tenant, space, owner, key }, by);
     if (version === null) throw unknown(name);
     return { space, owner, key, version };
   },

@@ -12,6 +12,7 @@ import {
 import { isOver } from '../../core/runs/run.js';
 import { exportsOfErasure } from '../../storage/exports/exported-runs.js';
 import { eraseMemoryOfSubject } from '../../storage/memory/erase.js';
+import { enterForgotten } from '../../storage/memory/forgotten.js';
 import type { NamedWork } from '../../storage/queue/work-notes.js';
 import {
   countErased,
@@ -127,8 +128,9 @@ async function workOn(context: EngineContext, request: ErasureRequestRow, isStop
       await holdErasureRequest(trx, id, isStopping() ? 0 : LOOK_AGAIN_SECONDS);
       return;
     }
-    await eraseMemoryOfSubject(trx, tenant, subject);
+    const gone = await eraseMemoryOfSubject(trx, tenant, subject);
     await finishErasureRequest(trx, id);
+    await enterForgotten(trx, gone, { actor: request.actor, reason: request.reason });
   });
 }
 

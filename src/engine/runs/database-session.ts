@@ -32,6 +32,7 @@ import {
   sessionViewOf,
 } from '../../storage/agents/sessions.js';
 import { removeMemoryOfSession } from '../../storage/memory/erase.js';
+import { enterForgotten } from '../../storage/memory/forgotten.js';
 import { subjectsInSession } from '../../storage/retention/subjects.js';
 import { cursorAfter } from '../../storage/runs/run-list.js';
 import { readRun, updateRun } from '../../storage/runs/runs.js';
@@ -176,7 +177,8 @@ export async function deleteSession(context: EngineContext, id: string, caller: 
     const row = known(await lockSession(trx, caller.tenant, id), id);
     await assertFree(trx, row);
     await deleteSessionRow(trx, row);
-    await removeMemoryOfSession(trx, caller.tenant, id);
+    const gone = await removeMemoryOfSession(trx, caller.tenant, id);
+    await enterForgotten(trx, gone, { actor: caller.actor, reason: 'Its session was deleted' });
     return sessionViewOf(row);
   });
 }

@@ -67,6 +67,16 @@ export const unlinked = (db: Knex, limit: number): Promise<Mismatch[]> =>
     limit,
   );
 
+/** Documents of memory that are there although an entry says that they were removed. */
+export async function returned(db: Knex, limit: number): Promise<{ index: number; tenant: string }[]> {
+  const { rows }: { rows: { index: string; tenant: string }[] } = await db.raw(
+    `select e.index, e.tenant from holdfast.log_entries e join holdfast.memory_documents d on d.id = e.document
+      order by e.index limit ?`,
+    [limit],
+  );
+  return rows.map(({ index, tenant }) => ({ index: Number(index), tenant }));
+}
+
 /** Runs that have taken an entry by their own account, and have none. */
 export async function unentered(db: Knex, limit: number): Promise<{ runId: string; tenant: string }[]> {
   const { rows }: { rows: { runId: string; tenant: string }[] } = await db.raw(

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import type { LogEntry, LossEntry } from '../../core/evidence/log-entry.js';
+import type { ForgottenEntry, LogEntry, LossEntry } from '../../core/evidence/log-entry.js';
 import { TERMINAL_KINDS } from '../../core/log/event.js';
 import { type PageRows, rowsOfPage } from '../runs/page-rows.js';
 import { appendEntries, ENTRY_COLUMNS, type EntryRow, entryRows, tryLockLog } from './log-rows.js';
@@ -16,27 +16,26 @@ interface Placed {
 export type IndexedEntry = LogEntry & Placed;
 /** The same of what a run has lost. */
 export type IndexedLoss = LossEntry & Placed;
+/** That a document of memory was removed. */
+export type IndexedForgotten = ForgottenEntry & Placed;
+export type IndexedAny = IndexedEntry | IndexedLoss | IndexedForgotten;
 
 type StoredRow = Pick<EntryRow, (typeof ENTRY_COLUMNS)[number]>;
 
-function anyEntryOf(row: StoredRow): IndexedEntry | IndexedLoss {
-  const { tenant, seq, previous, hashes, loss, actor, reason } = row;
-  const index = Number(row.index);
-  // A column of the other kind of entry is in no leaf: what stands in it was written later.
-  const isAsEntered = (loss === null ? [actor, reason] : [row.state_hash, row.complete]).every((one) => one === null);
-  const hash = isAsEntered ? row.hash : '';
-  const common = {
-    v: 1,
-    index,
-    runId: row.run_id,
-    tenant,
-    seq,
-    hash,
-    previous,
-    leaf: hashes.slice(0, 64),
-    hashes,
-  } as const;
-  // What is null here and may not be is no entry that anybody has hashed.
+function anyEntryOf(row: StoredRow): IndexedAny {
+  const placed = { index: Number(row.index), leaf: row.hashes.slice(0, 64), hashes: row.hashes };
+  const { tenant, seq, previous, loss, actor, reason } = row;
+  // A column of another kind of entry is in no leaf: what stands in it was written later. What is null and may not be is no entry
+  // that anybody has hashed.
+  if (loss === 'forgotten') {
+    const others = [row.run_id, row.hash, row.state_hash, row.complete, previous];
+    const document = others.every((one) => one === null) ? (row.document ?? '') : '';
+    const said = { v: 1, loss, document, space: row.space ?? '', tenant, version: seq } as const;
+    return { ...placed, ...said, actor: actor ?? '', reason: reason ?? '' };
+  }
+  const others = [row.document, row.space, ...(loss === null ? [actor, reason] : [row.state_hash, row.complete])];
+  const hash = others.every((one) => one === null) ? (row.hash ?? '') : '';
+  const common = { ...placed, v: 1, runId: row.run_id ?? '', tenant, seq, hash, previous } as const;
   if (loss !== null) return { ...common, loss, actor: actor ?? '', reason: reason ?? '' };
   return { ...common, stateHash: row.state_hash ?? '', complete: row.complete === true };
 }
@@ -45,7 +44,7 @@ function anyEntryOf(row: StoredRow): IndexedEntry | IndexedLoss {
 export async function listEntryRows(
   db: Knex,
   { after, limit }: { readonly after: number; readonly limit: number },
-): Promise<PageRows<IndexedEntry | IndexedLoss>> {
+): Promise<PageRows<IndexedAny>> {
   const query = entryRows(db)
     .where('index', '>=', after)
     .select(...ENTRY_COLUMNS);
@@ -56,7 +55,7 @@ export async function listEntryRows(
 
 const BYTES = 'octet_length(hashes) + coalesce(octet_length(actor), 0) + coalesce(octet_length(reason), 0)';
 
-export async function readEntries(db: Knex, from: number, limit: number): Promise<(IndexedEntry | IndexedLoss)[]> {
+export async function readEntries(db: Knex, from: number, limit: number): Promise<IndexedAny[]> {
   const rows = await entryRows(db)
     .where('index', '>=', from)
     .orderBy('index')
@@ -76,6 +75,8 @@ export interface EntriesOfRun {
   readonly entries: readonly IndexedEntry[];
   /** What it has lost. */
   readonly losses: readonly IndexedLoss[];
+  /** Documents of memory that it wrote, and that were removed. */
+  readonly forgotten: readonly IndexedForgotten[];
 }
 
 /** Of several runs, by run. */
@@ -84,13 +85,32 @@ export async function entriesOfRuns(db: Knex, runIds: readonly string[]): Promis
     .whereRaw('run_id = any(?)', [[...runIds]])
     .orderBy('index')
     .select(...ENTRY_COLUMNS);
-  const byRun = new Map(runIds.map((id) => [id, { entries: [] as IndexedEntry[], losses: [] as IndexedLoss[] }]));
+  const none = () => ({
+    ...{ entries: [] as IndexedEntry[], losses: [] as IndexedLoss[], forgotten: [] as IndexedForgotten[] },
+  });
+  const byRun = new Map(runIds.map((id) => [id, none()]));
   for (const row of rows) {
     const entry = anyEntryOf(row);
-    if ('loss' in entry) byRun.get(row.run_id)?.losses.push(entry);
-    else byRun.get(row.run_id)?.entries.push(entry);
+    const of = byRun.get(row.run_id ?? '');
+    if ('document' in entry) continue;
+    if ('loss' in entry) of?.losses.push(entry);
+    else of?.entries.push(entry);
+  }
+  for (const { runId, ...row } of await forgottenRows(db, runIds)) {
+    const entry = anyEntryOf(row);
+    if ('document' in entry) byRun.get(runId)?.forgotten.push(entry);
   }
   return byRun;
+}
+
+async function forgottenRows(db: Knex, runIds: readonly string[]): Promise<readonly (StoredRow & { runId: string })[]> {
+  const list = ENTRY_COLUMNS.map((name) => `l."${name}"`).join(', ');
+  const { rows }: { rows: (StoredRow & { runId: string })[] } = await db.raw(
+    `select distinct on (w.run_id, l.index) w.run_id as "runId", ${list} from holdfast.memory_writes w
+       join holdfast.log_entries l on l.document = w.document where w.run_id = any(?) order by w.run_id, l.index`,
+    [[...runIds]],
+  );
+  return rows;
 }
 
 interface MovedRow {

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { type LogEntry, type Loss, type LossEntry, leafOf } from '../../core/evidence/log-entry.js';
+import { type AnyEntry, leafOf, type TakenAway } from '../../core/evidence/log-entry.js';
 import { rootRecipe, TreeEdge } from '../../core/evidence/merkle.js';
 import { readTree } from './log-tree.js';
 
@@ -7,16 +7,21 @@ import { readTree } from './log-tree.js';
 export interface EntryRow {
   index: string;
   tenant: string;
-  run_id: string;
+  /** Null: it is of a document of memory. */
+  run_id: string | null;
+  /** Of a document: its version. */
   seq: number;
-  hash: string;
+  hash: string | null;
   state_hash: string | null;
   complete: boolean | null;
   previous: string | null;
   /** Null: the entry says how far the run was. */
-  loss: Loss | null;
+  loss: TakenAway['loss'] | null;
   actor: string | null;
   reason: string | null;
+  /** Id of a document of memory that was removed; null: the entry is of a run. */
+  document: string | null;
+  space: string | null;
   /** Of the full subtrees that end with this leaf, 64 hex digits each: the leaf, that of two leaves, and so on. */
   hashes: string;
   at: Date;
@@ -24,7 +29,7 @@ export interface EntryRow {
 
 export const ENTRY_COLUMNS = [
   ...(['index', 'tenant', 'run_id', 'seq', 'hash', 'state_hash', 'complete', 'previous'] as const),
-  ...(['loss', 'actor', 'reason', 'hashes'] as const),
+  ...(['loss', 'actor', 'reason', 'hashes', 'document', 'space'] as const),
 ];
 
 export const entryRows = (db: Knex) => db<EntryRow>('holdfast.log_entries');
@@ -48,22 +53,32 @@ export async function lockLog(trx: Knex.Transaction): Promise<void> {
   await trx.raw(`select pg_advisory_xact_lock(${LOCK})`);
 }
 
+const ROWS_AT_ONCE = 1000;
+const LIST = ENTRY_COLUMNS.map((name) => `"${name}"`).join(', ');
+const INSERT = `insert into holdfast.log_entries (${LIST})
+  select ${LIST} from json_populate_recordset(null::holdfast.log_entries, ?::json)`;
+
 /** Adds entries under the lock of the log. Throws `log_broken`. */
-export async function appendEntries(trx: Knex.Transaction, drafts: readonly (LogEntry | LossEntry)[]): Promise<void> {
+export async function appendEntries(trx: Knex.Transaction, drafts: readonly AnyEntry[]): Promise<void> {
   if (drafts.length === 0) return;
   const size = await logSize(trx);
   const edge = new TreeEdge(size, await readTree(trx, { nodes: rootRecipe(size).nodes, make: (hashes) => hashes }));
-  const rows = drafts.map((draft) => ({
-    index: edge.size,
-    hashes: edge.append(leafOf(draft)).join(''),
-    ...{ tenant: draft.tenant, run_id: draft.runId, seq: draft.seq, hash: draft.hash, previous: draft.previous },
-    ...('loss' in draft
-      ? { loss: draft.loss, actor: draft.actor, reason: draft.reason }
-      : { state_hash: draft.stateHash, complete: draft.complete }),
-  }));
-  const list = ENTRY_COLUMNS.map((name) => `"${name}"`).join(', ');
-  await trx.raw(
-    `insert into holdfast.log_entries (${list}) select ${list} from json_populate_recordset(null::holdfast.log_entries, ?::json)`,
-    [JSON.stringify(rows)],
-  );
+  for (let from = 0; from < drafts.length; from += ROWS_AT_ONCE) {
+    const rows = drafts.slice(from, from + ROWS_AT_ONCE).map((draft) => ({
+      ...{ index: edge.size, hashes: edge.append(leafOf(draft)).join('') },
+      ...columnsOf(draft),
+    }));
+    await trx.raw(INSERT, [JSON.stringify(rows)]);
+  }
+}
+
+function columnsOf(draft: AnyEntry) {
+  if ('document' in draft) {
+    const { loss, document, space, tenant, version, actor, reason } = draft;
+    return { tenant, seq: version, loss, actor, reason, document, space };
+  }
+  const { tenant, runId: run_id, seq, hash, previous } = draft;
+  const common = { tenant, run_id, seq, hash, previous };
+  if (!('loss' in draft)) return { ...common, state_hash: draft.stateHash, complete: draft.complete };
+  return { ...common, loss: draft.loss, actor: draft.actor, reason: draft.reason };
 }

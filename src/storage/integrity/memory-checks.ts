@@ -24,6 +24,8 @@ export interface FoundDocument {
   readonly remade: string | null;
   /** Null: the change that made its version is not there. */
   readonly last: ChangeText | null;
+  /** The log over all runs says that it was removed. */
+  readonly gone: boolean;
 }
 
 interface Row {
@@ -31,16 +33,18 @@ interface Row {
   salt: string | null;
   remade: string | null;
   last: string | null;
+  gone: boolean;
 }
 
-const SELECT = `select ${DOCUMENT_TEXT} as document, d.salt, d.remade, case when c.key is null then null else ${CHANGE_TEXT} end as last
+const SELECT = `select ${DOCUMENT_TEXT} as document, d.salt, d.remade,
+  exists (select from holdfast.log_entries l where l.document = d.id) as gone, case when c.key is null then null else ${CHANGE_TEXT} end as last
   from holdfast.memory_documents d left join holdfast.memory_changes c on ${SAME_PLACE} and c.version = d.version`;
 
 const foundIn = (rows: readonly Row[]): FoundDocument[] =>
-  rows.map(({ document, salt, remade, last }) => ({
+  rows.map(({ document, salt, remade, last, gone }) => ({
     // What the database wrote as JSON, from columns that are named there.
     row: JSON.parse(document) as DocumentText,
-    ...{ salt, remade },
+    ...{ salt, remade, gone },
     last: last === null ? null : (JSON.parse(last) as ChangeText),
   }));
 
@@ -89,7 +93,11 @@ export async function falseDocuments(db: Knex, found: readonly FoundDocument[]):
   const [callOf, writesOf] = [await loggedCalls(db, lasts), await writesOfCalls(db, lasts)];
   const wrong: FalseMemory[] = [];
   for (const one of found) {
-    const { row, salt, remade, last } = one;
+    const { row, salt, remade, last, gone } = one;
+    if (gone) {
+      wrong.push(of(row, 'id', 'the log over all runs says that the document was removed'));
+      continue;
+    }
     if (remade !== null) {
       wrong.push(...(await falseRemade(db, one, remade)));
       continue;

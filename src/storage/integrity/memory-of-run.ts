@@ -33,6 +33,7 @@ export async function falseMemoryOfRun(db: Knex, runId: string, facts: LoggedFac
     ...falseCalls(facts, made),
     ...changes.flatMap((change) => falseOfRun(runId, facts, made, change)),
     ...missing(made, changes),
+    ...(await falseLosses(db, facts, made, changes)),
     ...(await falseDocuments(db, await foundOfRun(db, runId, ids))),
   ];
 }
@@ -113,6 +114,54 @@ function callIn(facts: LoggedFacts, callId: string): LoggedCall {
   if (facts.calls.has(callId) || isAtWork(facts) || isCutOff(facts)) return { is: 'open' };
   return { is: 'ended', refused: false, note: null };
 }
+
+/** A call that the log knows to have written in a build that enters what is removed. */
+const isEntered = (facts: LoggedFacts, { call, callId }: Made): boolean => {
+  const said = facts.memory.get(callId)?.note?.writes;
+  return said?.call === call && said.entered === true;
+};
+
+/**
+ * Documents that are gone, or that a call has forgotten, where no entry of the log over all runs says so. Whether the log has the entry
+ * as it was signed is for the one who reads its tree.
+ */
+async function falseLosses(
+  db: Knex,
+  facts: LoggedFacts,
+  made: readonly Made[],
+  changes: readonly Change[],
+): Promise<readonly FalseMemory[]> {
+  const there = new Set(changes.map(({ document }) => document));
+  const gone = made.filter(
+    (one) =>
+      one.write.document !== null &&
+      isEntered(facts, one) &&
+      (one.write.change === null || !there.has(one.write.document)),
+  );
+  if (gone.length === 0) return [];
+  const ids = [...new Set(gone.map(({ write }) => write.document))];
+  const left = new Set<string>(await db('holdfast.memory_documents').whereIn('id', ids).pluck('id'));
+  const entries: { document: string; version: number }[] = await db('holdfast.log_entries')
+    .whereIn('document', ids)
+    .select('document', 'seq as version');
+  const versions = new Map(entries.map(({ document, version }) => [document, version]));
+  const found = gone.flatMap(({ call, callId, write }): readonly FalseMemory[] => {
+    const version = versions.get(write.document ?? '');
+    const row = write.document ?? '';
+    const of = (what: string): FalseMemory => ({ table: 'memory_documents', row, column: null, what });
+    if (write.change === null)
+      return version === undefined ? [of(`the call ${callId} has forgotten it, and ${NO_ENTRY}`)] : [];
+    // A document that is there without its changes is said by these.
+    if (left.has(row)) return [];
+    if (version === undefined) return [of(`it is not there, and ${NO_ENTRY}`)];
+    return Number(write.version) > version
+      ? [of(`it was removed at version ${version}, and the call ${call} wrote a later one`)]
+      : [];
+  });
+  return [...new Map(found.map((one) => [`${one.row} ${one.what}`, one])).values()];
+}
+
+const NO_ENTRY = 'no entry of the log over all runs says who removed it';
 
 /** Changes that a document has lost. */
 function missing(made: readonly Made[], changes: readonly Change[]): readonly FalseMemory[] {

@@ -4,6 +4,7 @@ import { documentName } from '../../core/integrity/memory-rows.js';
 import { canonical, type JsonObject, type JsonValue, jsonObject, plainText } from '../../core/json.js';
 import { type MemoryDocument, type TrustLabel, trustLabel } from '../../core/tools/tool-memory.js';
 import { type Cell, readJson } from '../database/stored-json.js';
+import { GONE, type GoneDocument } from './forgotten.js';
 
 /** A part of a space: what belongs to one owner. */
 export interface MemoryPlace {
@@ -159,8 +160,11 @@ export async function updateDocument(
 export async function deleteDocument(
   db: Knex,
   { tenant, space, owner, key }: DocumentPlace,
-): Promise<{ readonly id: string | null } | null> {
-  const [gone] = await documents(db).where({ tenant, space, owner, key }).delete().returning('id');
+): Promise<GoneDocument | null> {
+  const [gone] = await documents(db)
+    .where({ tenant, space, owner, key })
+    .delete()
+    .returning([...GONE]);
   return gone ?? null;
 }
 

@@ -2,8 +2,9 @@ import type { Knex } from 'knex';
 import { changesOf, deleteChanges, documentsOfRun, labelsOfChanges, moveChange, removeWrites } from './changes.js';
 import { CrdtDocument } from './crdt-document.js';
 import { type DocumentPlace, deleteDocument, documents, lockDocument, updateDocument } from './documents.js';
+import { EXPIRED, enterForgotten, GONE, type GoneDocument } from './forgotten.js';
 
-/** Removes the documents that belong to a run. */
+/** Removes the documents that belong to a run. No log misses them: the run alone wrote them, and what it wrote is erased with it. */
 async function removeOwn(trx: Knex.Transaction, tenant: string, runId: string): Promise<void> {
   await documents(trx).where({ tenant, scope: 'run', owner: runId }).delete();
 }
@@ -23,7 +24,7 @@ export async function eraseMemoryOfRun(
   for (const place of await documentsOfRun(trx, id)) await removeChangesOf(trx, place, id);
 }
 
-/** Removes the changes of a run from a document. One without any other change goes. */
+/** Removes the changes of a run from a document. One without any other change goes: all that wrote it are erased. */
 async function removeChangesOf(trx: Knex.Transaction, place: DocumentPlace, runId: string): Promise<void> {
   const row = await lockDocument(trx, place);
   if (row === undefined) return;
@@ -41,26 +42,42 @@ async function removeChangesOf(trx: Knex.Transaction, place: DocumentPlace, runI
   await updateDocument(trx, place, state, { erased: runId });
 }
 
-/** Removes the documents of a subject, in all spaces of its scope. */
-export async function eraseMemoryOfSubject(trx: Knex.Transaction, tenant: string, subject: string): Promise<void> {
-  await documents(trx).where({ tenant, scope: 'user', owner: subject }).delete();
-}
+/** Removes the documents of a subject, in all spaces of its scope. Gives those that are to be entered into the log. */
+export const eraseMemoryOfSubject = (
+  trx: Knex.Transaction,
+  tenant: string,
+  subject: string,
+): Promise<readonly GoneDocument[]> =>
+  documents(trx)
+    .where({ tenant, scope: 'user', owner: subject })
+    .delete()
+    .returning([...GONE]);
 
-/** Removes the documents of a session. */
-export async function removeMemoryOfSession(trx: Knex.Transaction, tenant: string, sessionId: string): Promise<void> {
-  await documents(trx).where({ tenant, scope: 'session', owner: sessionId }).delete();
-}
+/** The same of the documents of a session. */
+export const removeMemoryOfSession = (
+  trx: Knex.Transaction,
+  tenant: string,
+  sessionId: string,
+): Promise<readonly GoneDocument[]> =>
+  documents(trx)
+    .where({ tenant, scope: 'session', owner: sessionId })
+    .delete()
+    .returning([...GONE]);
 
-/** Removes documents whose time is over, those first that were over first. Gives how many went. */
+/** Removes documents whose time is over, those first that were over first, and enters that into the log. Gives how many went. */
 export async function removeExpiredDocuments(
   db: Knex,
   { tenant, limit }: { readonly tenant: string | null; readonly limit: number },
 ): Promise<number> {
-  const { rowCount }: { rowCount: number } = await db.raw(
-    `delete from holdfast.memory_documents where (tenant, space, owner, key) in (
-       select tenant, space, owner, key from holdfast.memory_documents
-        where expires_at <= now() and (:tenant::text is null or tenant = :tenant) order by expires_at limit :limit)`,
-    { tenant, limit },
-  );
-  return rowCount;
+  return db.transaction(async (trx) => {
+    const { rows }: { rows: GoneDocument[] } = await trx.raw(
+      `delete from holdfast.memory_documents where (tenant, space, owner, key) in (
+         select tenant, space, owner, key from holdfast.memory_documents
+          where expires_at <= now() and (:tenant::text is null or tenant = :tenant) order by expires_at limit :limit)
+       returning tenant, space, id, version`,
+      { tenant, limit },
+    );
+    await enterForgotten(trx, rows, EXPIRED);
+    return rows.length;
+  });
 }

@@ -70,5 +70,5 @@ export async function writesMade(db: Knex, runId: string, callId: string): Promi
   const [first] = rows;
   if (first === undefined) return null;
   const writes = rows.map(({ write }) => JSON.parse(write) as WriteText);
-  return { call: first.call, count: writes.length, digest: writesDigest(writes) };
+  return { call: first.call, count: writes.length, digest: writesDigest(writes), entered: true };
 }

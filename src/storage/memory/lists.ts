@@ -4,7 +4,16 @@ import type { JsonObject } from '../../core/json.js';
 import type { MemoryEntry, MemorySpaceView } from '../../core/memory/memory-view.js';
 import { type Page, type PageOf, readCursor, writeCursor } from '../../core/page.js';
 import type { Embedding, MemoryScope } from '../../core/tools/memory-space.js';
-import { contentOf, type DocumentPlace, type DocumentRow, documents, LIVING, labelsOf } from './documents.js';
+import {
+  contentOf,
+  type DocumentPlace,
+  type DocumentRow,
+  deleteDocument,
+  documents,
+  LIVING,
+  labelsOf,
+} from './documents.js';
+import { enterForgotten, type Forgetting } from './forgotten.js';
 import { nearestDocuments } from './vectors.js';
 
 /** The spaces of a tenant that have documents, in the order of their names. */
@@ -97,8 +106,11 @@ export async function readDocument(
   return row === undefined ? null : { ...entryOf(row), value: contentOf(row) };
 }
 
-/** Removes a document with its history. Gives its version; null: there was none. */
-export async function forgetDocument(db: Knex, { tenant, space, owner, key }: DocumentPlace): Promise<number | null> {
-  const [gone] = await documents(db).where({ tenant, space, owner, key }).delete().returning('version');
-  return gone?.version ?? null;
-}
+/** Removes a document with its history, and enters that into the log over all runs. Gives its version; null: there was none. */
+export const forgetDocument = (db: Knex, place: DocumentPlace, by: Forgetting): Promise<number | null> =>
+  db.transaction(async (trx) => {
+    const gone = await deleteDocument(trx, place);
+    if (gone === null) return null;
+    await enterForgotten(trx, [gone], by);
+    return gone.version;
+  });

@@ -49,6 +49,7 @@ const OTHERS: { readonly [table: string]: readonly Classed[] } = {
   log_entries: [
     { is: 'log', why: 'in the leaf of the tree', columns: 'index tenant run_id seq hash state_hash complete previous' },
     { is: 'log', why: 'in the leaf of a loss, and hashes of the tree', columns: 'loss actor reason hashes' },
+    { is: 'log', why: 'in the leaf of a removed document of memory', columns: 'document space' },
     { is: 'operational', why: 'when it was entered, which no one is shown as proof', columns: 'at' },
   ],
   log_checkpoints: all('log', 'trusted by its signature alone', 'size tenant root note at'),

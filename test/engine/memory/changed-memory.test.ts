@@ -119,7 +119,12 @@ describeEachDatabase('rows of memory', (kind) => {
     const ended = await dataOf(test.engine, first, 'call.finished');
     const notes = ended.map(({ outcome }) => (outcome as { memory?: { writes?: object } }).memory?.writes);
     expect(notes).toEqual([undefined, expect.anything(), undefined, expect.anything()]);
-    expect(notes[1]).toEqual({ call: `${first}:w1`, count: 1, digest: expect.stringMatching(/^sha256:/) });
+    expect(notes[1]).toEqual({
+      call: `${first}:w1`,
+      count: 1,
+      digest: expect.stringMatching(/^sha256:/),
+      entered: true,
+    });
     for (const id of [first, second])
       expect(await test.engine.verifyRun(id, ADMIN)).toMatchObject({ ok: true, rows: [] });
     const name = { space: 'facts', owner: '', key: 'plan' };

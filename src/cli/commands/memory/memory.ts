@@ -9,6 +9,7 @@ import {
   jsonOption,
   limit,
   limitOption,
+  messageOption,
   misuse,
   printMore,
   whole,
@@ -23,6 +24,7 @@ const options = z.object({
   near: z.string().optional(),
   after: z.number().default(0),
   forget: z.boolean().default(false),
+  message: z.string().optional(),
 });
 type Options = z.infer<typeof options>;
 
@@ -35,12 +37,14 @@ export const memoryCommand = (): Command =>
     .option('--near <text>', 'in a list: the documents whose meaning is nearest to the text, the nearest first')
     .addOption(new Option('--after <version>', 'only changes after this version').argParser(whole(0, 999_999_999)))
     .option('--forget', 'removes the document with its history')
+    .addOption(messageOption('with --forget: why, for the signed log'))
     .addOption(cursorOption())
     .addOption(limitOption())
     .addOption(jsonOption())
     .action(async (space: string | undefined, key: string | undefined, raw: unknown) => {
       const asked = options.parse(raw);
       if (key === undefined && asked.forget) throw misuse('The option --forget needs a space and a key.');
+      if (asked.message !== undefined && !asked.forget) throw misuse('The option -m goes with --forget alone.');
       if (space === undefined) return listSpaces(asked);
       if (key === undefined) return list(space, asked);
       return asked.forget ? forget(space, key, asked) : read(space, key, asked);
@@ -90,8 +94,8 @@ async function read(space: string, key: string, { owner, after, limit: most, jso
   if (document.more) print(`There are more; go on with --after ${document.history.at(-1)?.version ?? after}.`);
 }
 
-async function forget(space: string, key: string, { owner, json: asJson }: Options): Promise<void> {
-  const gone = await connect().forgetMemory(space, { key, owner });
+async function forget(space: string, key: string, { owner, message, json: asJson }: Options): Promise<void> {
+  const gone = await connect().forgetMemory(space, { key, owner, ...(message !== undefined && { reason: message }) });
   if (asJson) return printJson(gone);
   print(`${plain(gone.key)} of ${gone.space} forgotten, with its history (version ${gone.version})`);
 }

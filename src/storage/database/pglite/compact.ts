@@ -6,7 +6,7 @@ const CHORE = 'compact';
 export async function isToCompact(db: Knex): Promise<boolean> {
   const { rows } = await db.raw(
     `select from holdfast.chores c
-      where c.name = ? and exists (select from holdfast.log_entries e where e.loss is not null and e.at > c.due_at)`,
+      where c.name = ? and exists (select from holdfast.log_entries e where e.loss is not null and e.run_id is not null and e.at > c.due_at)`,
     [CHORE],
   );
   return rows.length > 0;
