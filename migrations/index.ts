@@ -23,6 +23,8 @@ import * as tasksByScore from './0036-tasks-by-score.js';
 import * as webhooks from './0043-webhooks.js';
 import * as memoryEmbeddings from './0050-memory-embeddings.js';
 import * as forgottenDocuments from './0055-forgotten-documents.js';
+import * as webhookDeliveries from './0056-webhook-deliveries.js';
+import * as runDeadlines from './0057-run-deadlines.js';
 
 export interface Migration {
   readonly name: string;
@@ -55,4 +57,6 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0043-webhooks', up: webhooks.up },
   { name: '0050-memory-embeddings', up: memoryEmbeddings.up },
   { name: '0055-forgotten-documents', up: forgottenDocuments.up },
+  { name: '0056-webhook-deliveries', up: webhookDeliveries.up },
+  { name: '0057-run-deadlines', up: runDeadlines.up },
 ];

@@ -235,6 +235,10 @@ export const COMMANDS: { readonly [name: string]: CommandEntry } = {
     summary: 'List alert rules with their states, or silence one.',
     load: async () => (await import('./commands/server/alerts.js')).alertsCommand(),
   },
+  webhook: {
+    summary: 'List webhooks with what they were told, and why one fails.',
+    load: async () => (await import('./commands/server/webhook.js')).webhookCommand(),
+  },
   access: {
     summary: 'List who asked for what, newest first.',
     load: async () => (await import('./commands/server/access.js')).accessCommand(),

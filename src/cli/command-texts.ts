@@ -375,6 +375,11 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
       'Lists the [alert rules](operate/alerts.md) of the configuration with their states. `--silence` has no event tell of one ' +
       'for a while; that takes the role `operator`.',
   },
+  webhook: {
+    about:
+      'Lists the [webhooks](operate/webhooks.md) of the configuration: how many events each was told of, and why the next one ' +
+      'fails.',
+  },
   access: {
     about:
       'Lists who asked for what, from the [access log](schema.md#access_log), newest first. With a run, it lists what ' +

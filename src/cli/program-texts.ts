@@ -61,6 +61,7 @@ export const COMMAND_GROUPS: { readonly [title: string]: readonly string[] } = {
     'errors',
     'budgets',
     'alerts',
+    'webhook',
     'access',
     'preflight',
     'migrate',

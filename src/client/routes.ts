@@ -110,6 +110,7 @@ export const ROUTES = {
   listRunAccess: 'GET /api/v1/runs/{id}/access query',
   listAlerts: 'GET /api/v1/alerts',
   silenceAlert: 'POST /api/v1/alerts/{name}/silence body',
+  listWebhooks: 'GET /api/v1/webhooks',
   listAgents: 'GET /api/v1/agents query',
   getAgent: 'GET /api/v1/agents/{name}',
   getDefinition: 'GET /api/v1/agents/{name}/definitions/{hash}',

@@ -212,6 +212,7 @@ export const ARGUMENTS = {
   ],
   listAlerts: [caller],
   silenceAlert: [named('name'), checkedLater, caller],
+  listWebhooks: [caller],
   listAccess: [ofAccess, caller],
   listRunAccess: [named('run'), ofAccess, caller],
   stats: [caller],

@@ -51,6 +51,7 @@ import { ACCESS_OPERATIONS } from './ops/access.js';
 import { exposeMetrics } from './ops/measuring.js';
 import { OVERVIEW_OPERATIONS } from './ops/overview.js';
 import { stats } from './ops/stats.js';
+import { WEBHOOK_OPERATIONS } from './ops/webhook-operations.js';
 import { checkPlan, getPlan } from './plans/plan-operations.js';
 import { ALERT_OPERATIONS } from './quality/alerts.js';
 import { QUALITY_OPERATIONS } from './quality/group-operations.js';
@@ -383,6 +384,7 @@ export const OPERATIONS = {
   metrics: (context: EngineContext, caller: Caller): Promise<Exposition> => exposeMetrics(context.measuring, caller),
   ...OVERVIEW_OPERATIONS,
   ...ALERT_OPERATIONS,
+  ...WEBHOOK_OPERATIONS,
   ...ACCESS_OPERATIONS,
   stats: (context: EngineContext, caller: Caller): Promise<Stats> => stats(context, caller.tenant),
   /** Writes one row of the access log. */

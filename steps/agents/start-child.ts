@@ -9,6 +9,7 @@ import {
   type StartedChild,
   type SubAgentSpec,
 } from '../../src/core/agents/sub-agent.js';
+import { budgetOfChild } from '../../src/core/budgets/budget.js';
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import { type GrantSet, grantsToJson } from '../../src/core/grants/grants.js';
 import { delegateGrants } from '../../src/core/grants/grants-narrowing.js';
@@ -72,9 +73,8 @@ export async function startChild(ctx: StepContext, start: ChildStart): Promise<S
   const proposal = spec.proposal?.(start.input) ?? null;
   const { grants, missing } = delegateGrants(parent.grants, agent.grants, proposal?.grants ?? spec.grants);
   if (proposal !== null && missing.length > 0) throw notPassedOn(missing);
-  const { budget } = parent.limits;
-  const shared = budget && { budget: { ...budget, of: budget.of ?? parent.id } };
-  const limits = { ...limitsOfChild(parent, agent.limits, spec), ...shared };
+  const budget = budgetOfChild({ id: parent.id, budget: parent.limits.budget }, { id, own: agent.limits.budget });
+  const limits = { ...limitsOfChild(parent, agent.limits, spec), ...(budget && { budget }) };
   const input = toJson(spec.inputOf(start.input));
   const started = await transact(ctx, async (trx): Promise<StartedChild> => {
     const row = await lockRun(trx, parent.id);

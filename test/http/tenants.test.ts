@@ -138,6 +138,7 @@ describeEachDatabase('two tenants', (kind) => {
       ...{ listDatasets: {}, getDataset: { ids: ['of-default', '1.0.0'] } },
       listDatasetTasks: { ids: ['of-default', '1.0.0'] },
       ...{ listBatches: {}, groupTasks: { query: '?by=name' }, getBatch: { ids: ['batch-of-default'] } },
+      listWebhooks: {},
       ...{ listAlerts: {}, silenceAlert: { ids: ['no-rule'], body: { minutes: 1, reason: 'mine' } } },
       compareTaskGroups: { query: '?by=name&before=of-default@1.0.0&after=of-default@1.0.0' },
       cancelBatch: { ids: ['batch-of-default'], body: {} },

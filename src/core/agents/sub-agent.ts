@@ -89,5 +89,7 @@ export function limitsOfChild(
     maxTurns: least(agent.maxTurns, asked.maxTurns, turns) ?? agent.maxTurns,
     maxTotalTokens: least(agent.maxTotalTokens, asked.maxTotalTokens, tokens),
     maxDurationMs: least(agent.maxDurationMs, asked.maxDurationMs, parent.limits.maxDurationMs),
+    // The end of the run above it ends it, too.
+    ...(agent.maxElapsedMs === undefined ? {} : { maxElapsedMs: agent.maxElapsedMs }),
   };
 }

@@ -10,8 +10,17 @@ export const askedBudget = z
   .meta({ id: 'AskedBudget' });
 
 /** The budget of a run, pinned when it starts. `of`: it is that of this run above it, which it shares. */
-export const runBudget = z.object({ usd: usdText, onExhausted, of: z.string().exactOptional() });
+export const runBudget = z.object({
+  ...{ usd: usdText, onExhausted, of: z.string().exactOptional() },
+  below: z
+    .array(z.object({ usd: usdText, onExhausted, of: z.string() }))
+    .exactOptional()
+    .describe('Budgets that its agent, and those of runs above it, declare below that one.'),
+});
 type RunBudget = z.infer<typeof runBudget>;
+
+/** What an agent declares: the most that each of its runs may cost, with the runs below it. */
+export type DeclaredBudget = z.infer<typeof askedBudget>;
 
 /** Bounds of what is spent in a day of UTC, and ever. */
 const bounds = z.strictObject({ perDay: usdText.optional(), total: usdText.optional() });
@@ -59,18 +68,33 @@ export const exhaustedBudget = z.strictObject({
 });
 export type ExhaustedBudget = z.infer<typeof exhaustedBudget>;
 
-/** The budget of a run that starts: the least of what is configured and asked for. Undefined: it has none. */
+/** The budget of a run that starts: the least of what is configured, declared by its agent and asked for. Undefined: it has none. */
 export function budgetOfRun(
   { perRun, perAgent, onExhausted: policy }: Budgets,
-  agent: string,
+  { agent, own }: { readonly agent: string; readonly own: RunBudget | undefined },
   asked: z.infer<typeof askedBudget> | undefined,
 ): RunBudget | undefined {
-  const own = Object.hasOwn(perAgent ?? {}, agent) ? perAgent?.[agent]?.perRun : undefined;
-  const limits = [own ?? perRun, asked?.usd].flatMap((usd) => (usd === undefined ? [] : [nanosOf(usd)]));
+  const ofAgent = Object.hasOwn(perAgent ?? {}, agent) ? perAgent?.[agent]?.perRun : undefined;
+  const limits = [ofAgent ?? perRun, own?.usd, asked?.usd].flatMap((usd) => (usd === undefined ? [] : [nanosOf(usd)]));
   const [first, ...rest] = limits;
   if (first === undefined) return undefined;
   const least = rest.reduce((a, b) => (b < a ? b : a), first);
-  return { usd: usdOf(least), onExhausted: asked?.onExhausted ?? policy };
+  return { usd: usdOf(least), onExhausted: asked?.onExhausted ?? own?.onExhausted ?? policy };
+}
+
+/** The budget of a run below another one: that of the run above, and below it that of its own agent. Undefined: it has none. */
+export function budgetOfChild(
+  parent: { readonly id: string; readonly budget: RunBudget | undefined },
+  child: { readonly id: string; readonly own: RunBudget | undefined },
+): RunBudget | undefined {
+  const { budget } = parent;
+  if (budget === undefined) return child.own;
+  const own = child.own && { usd: child.own.usd, onExhausted: child.own.onExhausted, of: child.id };
+  const below = [...(budget.below ?? []), ...(own === undefined ? [] : [own])];
+  return {
+    ...{ usd: budget.usd, onExhausted: budget.onExhausted, of: budget.of ?? parent.id },
+    ...(below.length === 0 ? {} : { below }),
+  };
 }
 
 interface BudgetedRun {
@@ -86,16 +110,12 @@ export function budgetsFor(configured: Budgets, { id, tenant, agent, budget }: B
   const { each = {}, named = {} } = perTenant;
   const ofAgent = Object.hasOwn(perAgent, agent) ? perAgent[agent] : undefined;
   const ofTenant = Object.hasOwn(named, tenant) ? named[tenant] : each;
-  const root = budget?.of ?? id;
+  const ofRuns = budget === undefined ? [] : [{ ...budget, of: budget.of ?? id }, ...(budget.below ?? [])];
   return [
-    ...(budget === undefined
-      ? []
-      : [
-          {
-            ...{ id: `run:${root}`, scope: 'run' as const, name: root, daily: false },
-            ...{ limit: nanosOf(budget.usd), onExhausted: budget.onExhausted },
-          },
-        ]),
+    ...ofRuns.map((one) => ({
+      ...{ id: `run:${one.of}`, scope: 'run' as const, name: one.of, daily: false },
+      ...{ limit: nanosOf(one.usd), onExhausted: one.onExhausted },
+    })),
     ...bounded('agent', agent, ofAgent ?? {}, policy),
     ...bounded('tenant', tenant, ofTenant ?? {}, policy),
     ...bounded('all', '', perDay === undefined ? {} : { perDay }, policy),

@@ -18,6 +18,7 @@ import { SESSION_OPERATIONS } from './sessions.js';
 import { SYSTEM_OPERATIONS } from './system.js';
 import { TASK_OPERATIONS } from './tasks.js';
 import { TRAJECTORY_OPERATIONS } from './trajectories.js';
+import { WEBHOOK_OPERATIONS } from './webhooks.js';
 import { SET_ASIDE_OPERATIONS, WORKER_OPERATIONS } from './workers.js';
 
 /** Every operation that clients can ask for, in the order of the reference. Of two paths that fit a request, the first one gets it. */
@@ -46,6 +47,7 @@ export const OPERATIONS = {
   ...SET_ASIDE_OPERATIONS,
   ...OVERVIEW_OPERATIONS,
   ...ALERT_OPERATIONS,
+  ...WEBHOOK_OPERATIONS,
   ...SYSTEM_OPERATIONS,
 } as const satisfies { readonly [name: string]: Operation };
 

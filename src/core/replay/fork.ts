@@ -156,9 +156,9 @@ function callsOf(events: readonly KeyedEvent[]): (one: KeyedEvent) => boolean {
   return (one) => ids.has(callIdOf(one));
 }
 
-const { maxTurns, maxTotalTokens, maxDurationMs, metadata } = startRun.shape;
+const { maxTurns, maxTotalTokens, maxDurationMs, maxElapsedMs, metadata } = startRun.shape;
 const model = nameText.optional().describe('Asked in place of the models of the agents from here on.');
-const shared = { model, maxTurns, maxTotalTokens, maxDurationMs, metadata };
+const shared = { model, maxTurns, maxTotalTokens, maxDurationMs, maxElapsedMs, metadata };
 
 /** An outcome with a field that is not known is refused: what it was to say would be lost. */
 const [output, error, refused] = callOutcome.options;

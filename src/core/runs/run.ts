@@ -45,6 +45,8 @@ export const runLimits = z
     maxTotalTokens: z.int().min(1).nullable(),
     /** Milliseconds in which the run is neither queued nor paused. */
     maxDurationMs: z.int().min(1).nullable(),
+    /** Milliseconds from its start, also those in which it is queued or paused; not there: as long as it takes. */
+    maxElapsedMs: z.int().min(1).exactOptional(),
     /** What its model calls may cost; not there: as much as they do. */
     budget: runBudget.exactOptional(),
   })
@@ -72,6 +74,11 @@ export const startRun = z
     maxTurns: runLimits.shape.maxTurns.optional(),
     maxTotalTokens: z.int().min(1).optional(),
     maxDurationMs: z.int().min(1).optional(),
+    maxElapsedMs: z
+      .int()
+      .min(1)
+      .optional()
+      .describe('So many milliseconds after its start it is cancelled, also where it waits.'),
     budget: askedBudget.optional().describe('What its model calls, and those of its sub-agents, may cost.'),
     priority: z.int().min(1).max(1_000_000).optional().describe('Lower starts earlier. Without one: 1000.'),
     stream: z

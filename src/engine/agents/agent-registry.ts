@@ -3,6 +3,7 @@ import { Agent } from '@openai/agents';
 import { z } from 'zod';
 import type { RunScaffold } from '../../../workflows/segment-context.js';
 import type { AgentView } from '../../core/agents/agent-view.js';
+import { askedBudget } from '../../core/budgets/budget.js';
 import type { AgentEnvironment } from '../../core/containers/environment.js';
 import { environmentSpec } from '../../core/containers/environment-spec.js';
 import { HoldfastError } from '../../core/errors/errors.js';
@@ -234,6 +235,8 @@ const declarationShape = z.strictObject({
   maxTurns: runLimits.shape.maxTurns.optional(),
   maxTotalTokens: whole.optional(),
   maxDurationMs: whole.optional(),
+  maxElapsedMs: whole.optional(),
+  budget: askedBudget.optional(),
   ...dispatchLimits.shape,
   environment: environmentSpec.optional(),
   scaffold: z.custom(() => true).optional(),
@@ -270,6 +273,8 @@ function register(
     maxTurns: declaration.maxTurns ?? DEFAULT_MAX_TURNS,
     maxTotalTokens: declaration.maxTotalTokens ?? null,
     maxDurationMs: declaration.maxDurationMs ?? null,
+    ...(declaration.maxElapsedMs === undefined ? {} : { maxElapsedMs: declaration.maxElapsedMs }),
+    ...budgetIn(declaration, ofEngine),
   };
   const granted = grantsOf(declaration);
   const environment = agentEnvironment(declaration.environment);
@@ -340,6 +345,13 @@ function register(
     forkModels:
       agent.model instanceof ProgramModel ? [] : [...(declaration.forkModels ?? []), ...(ofEngine.forkModels ?? [])],
   };
+}
+
+/** The budget that a declaration gives each run; none where it says nothing. */
+function budgetIn({ budget }: AgentDeclaration, { budgets }: HoldfastConfig): Pick<RunLimits, 'budget'> {
+  if (budget === undefined) return {};
+  const { usd, onExhausted = budgets?.onExhausted ?? 'ask' } = budget;
+  return { budget: { usd, onExhausted } };
 }
 
 /** What was not given is no part of the definition, which stays that of before there was such a field. */

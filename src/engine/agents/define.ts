@@ -4,7 +4,7 @@ import type { AlertsConfig } from '../../core/agents/alert-rules.js';
 import type { EvolutionConfig } from '../../core/agents/evolution-terms.js';
 import type { Scaffold } from '../../core/agents/scaffold.js';
 import type { WebhooksConfig } from '../../core/agents/webhook.js';
-import type { BudgetsInput } from '../../core/budgets/budget.js';
+import type { BudgetsInput, DeclaredBudget } from '../../core/budgets/budget.js';
 import type { ConfiguredPrice, PriceTable } from '../../core/budgets/price.js';
 import type { CeilingsConfig, HostFolderConfig } from '../../core/containers/ceilings.js';
 import type { EnvironmentInput } from '../../core/containers/environment-spec.js';
@@ -56,6 +56,10 @@ export interface AgentDeclaration {
   readonly maxTurns?: number;
   readonly maxTotalTokens?: number;
   readonly maxDurationMs?: number;
+  /** So long after its start a run is cancelled with those below it, also where it waits. Default: never. */
+  readonly maxElapsedMs?: number;
+  /** What the model calls of a run, and those of the runs below it, may cost. Default: what `budgets` of the configuration say. */
+  readonly budget?: DeclaredBudget;
   /** Runs of this agent at work at once, of all tenants and under all workers. Default: no limit. */
   readonly concurrency?: DispatchLimits['concurrency'];
   /** Runs of this agent that begin in any period. Default: no limit. */

@@ -24,6 +24,8 @@ type Kept =
   | 'rate'
   | 'environment'
   | 'maxDurationMs'
+  | 'maxElapsedMs'
+  | 'budget'
   | 'maxTurns';
 
 /** A state of a machine: what its data are, and the states that may follow it. Default of `to`: all. */

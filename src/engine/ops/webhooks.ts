@@ -96,7 +96,7 @@ async function tellFrom(context: EngineContext, telling: Telling, { position, tr
     [after, failed] = [events.at(-1)?.seq ?? after, 0];
     if (more) continue;
     // Events of other kinds need not be looked at again. The head was read before the events, which may go beyond it.
-    if (head.position > after) await webhookTold(knex, name, holder, head.position);
+    if (head.position > after) await webhookTold(knex, name, holder, { position: head.position, delivered: false });
     return;
   }
 }
@@ -127,7 +127,8 @@ async function tellPage(
       await giveBack(context, telling, { ...place, events, event, problem });
       return false;
     }
-    if (!(await webhookTold(context.stepContext.knex, webhook.name, holder, event.seq))) return false;
+    const told = { position: event.seq, delivered: true };
+    if (!(await webhookTold(context.stepContext.knex, webhook.name, holder, told))) return false;
   }
   return true;
 }
@@ -150,7 +151,7 @@ async function giveBack(
   const lost = isOld(event) ? events.filter((one) => one.seq >= event.seq && isOld(one)) : [];
   const position = lost.at(-1)?.seq ?? after;
   const waitS = retryWaitS(tries);
-  await webhookFailed(knex, name, holder, { position, waitS, problem });
+  await webhookFailed(knex, name, holder, { position, waitS, problem, lost: lost.length });
   log.warn(
     { component: 'webhooks', event: 'webhook_failed', name, seq: event.seq, problem, tries, waitS },
     'a webhook could not be told of an event; it is tried again',

@@ -14,10 +14,10 @@ import type { AgentDeclaration } from '../agents/define.js';
 import { agentOfProgram } from './agent-of-program.js';
 
 type Kept = 'version' | 'grants' | 'allowEverything' | 'separateRequester' | 'concurrency' | 'rate' | 'environment';
+type Limit = 'maxDurationMs' | 'maxElapsedMs' | 'maxTurns' | 'maxTotalTokens' | 'budget';
 
 /** A plan with the tools that it calls and what it may do. */
-export interface PlanDeclaration
-  extends Pick<AgentDeclaration, Kept | 'maxDurationMs' | 'maxTurns' | 'maxTotalTokens'> {
+export interface PlanDeclaration extends Pick<AgentDeclaration, Kept | Limit> {
   /** Runs of the plan are started by this name, like those of an agent. */
   readonly name: string;
   /** Its nodes: docs/agents/plans.md. */

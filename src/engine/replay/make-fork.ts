@@ -277,7 +277,11 @@ function pinnedOf(context: EngineContext, { source, input, onward }: Fork, to: P
   assertModelAllowed(agent, onward.model, source.model);
   const grants = effectiveGrants(agent.grants, source);
   // It is a budget of its own: what the source has spent is the source's.
-  const budget = budgetOfRun(context.stepContext.budgets, agent.name, limitsOf(source).budget);
+  const budget = budgetOfRun(
+    context.stepContext.budgets,
+    { agent: agent.name, own: agent.limits.budget },
+    limitsOf(source).budget,
+  );
   return {
     ...{ ...to, agent: agent.name, agentVersion: agent.version, agentHash: agent.definitionHash },
     ...{ priority: source.priority, stream: source.stream, taskId: source.task_id },
@@ -337,7 +341,7 @@ async function takeOver(
 /** What is given, without what is null or left out. */
 const given = (limits: Partial<Record<Exclude<keyof RunLimits, 'budget'>, number | null | undefined>>) =>
   Object.fromEntries(
-    (['maxTurns', 'maxTotalTokens', 'maxDurationMs'] as const).flatMap((name) =>
+    (['maxTurns', 'maxTotalTokens', 'maxDurationMs', 'maxElapsedMs'] as const).flatMap((name) =>
       typeof limits[name] === 'number' ? [[name, limits[name]]] : [],
     ),
   );

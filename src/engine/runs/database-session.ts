@@ -11,10 +11,12 @@ import {
 } from '../../core/agents/session.js';
 import type { Caller } from '../../core/caller.js';
 import { HoldfastError } from '../../core/errors/errors.js';
+import { invalidRequest } from '../../core/field-errors.js';
 import { canonical, digestOf, type JsonObject, type JsonValue, toJson } from '../../core/json.js';
 import type { EventDraft } from '../../core/log/event.js';
 import type { Page } from '../../core/page.js';
 import type { TrustLabel } from '../../core/tools/tool-memory.js';
+import { itemFaults } from '../../models/input-items.js';
 import { unmarkedItem } from '../../models/providers/answered-by.js';
 import { listSessionRows } from '../../storage/agents/session-list.js';
 import {
@@ -125,19 +127,28 @@ export function databaseSession(db: Knex, tenant: string, id: string): Session {
   return {
     getSessionId: async () => id,
     getItems: async (limit) => (await read(db, limit)).map(asInput),
-    addItems: (items) =>
-      db.transaction(async (trx) => {
+    addItems: async (items) => {
+      const added = itemsToAdd(items);
+      return db.transaction(async (trx) => {
         const row = await lockOrMakeSession(trx, tenant, id);
         await assertFree(trx, row);
         assertCapacity(row);
-        await appendSessionItems(trx, row, itemsOfInput(toJson(items)), null);
-      }),
+        await appendSessionItems(trx, row, added, null);
+      });
+    },
     popItem: async () => {
       const [last] = await cut(() => 1);
       return last === undefined ? undefined : asInput(last);
     },
     clearSession: async () => void (await cut((row) => row.items)),
   };
+}
+
+/** Throws `invalid_request`, which names each item that is none of the Agents SDK. */
+function itemsToAdd(items: unknown): readonly JsonObject[] {
+  const faults = itemFaults(items);
+  if (faults.length > 0) throw invalidRequest(faults.map((one) => ({ ...one, pointer: `/items${one.pointer}` })));
+  return itemsOfInput(toJson(items));
 }
 
 /** What was an item of the SDK when it was written. A program that asks models itself knows nothing of marks. */

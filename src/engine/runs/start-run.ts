@@ -10,6 +10,8 @@ import { narrowGrants } from '../../core/grants/grants-narrowing.js';
 import { canonical, digestOf, type JsonObject, type JsonValue, toJson } from '../../core/json.js';
 import { type RunLimits, type RunView, type StartRun, startRun as startRunShape } from '../../core/runs/run.js';
 import { contextOf } from '../../core/runs/run-context.js';
+import { itemFaults } from '../../models/input-items.js';
+import { ProgramModel } from '../../models/program-model.js';
 import { createLog, extendLog } from '../../storage/log/events.js';
 import { assertNotErasing, insertSubjects } from '../../storage/retention/subjects.js';
 import { takeIdempotencyKey } from '../../storage/runs/idempotency.js';
@@ -148,6 +150,7 @@ export async function startRunOf(
     requestedBy: [caller.actor],
     context: contextOfStart(agent, parsed.data.context),
   };
+  assertItems(agent, planned.input);
   agent.plan?.assertStart(planned);
   agent.proposals?.assertStart(planned);
   agent.machine?.assertStart(planned);
@@ -183,6 +186,13 @@ function contextOfStart({ name, context }: RegisteredAgent, given: JsonObject | 
   throw invalidRequest(fieldErrorsOf(parsed.error).map((one) => ({ ...one, pointer: `/context${one.pointer}` })));
 }
 
+/** What a model is shown are items of the SDK; what a program gets is up to its own schema. Throws `invalid_request`. */
+function assertItems({ agent: { model } }: RegisteredAgent, input: JsonValue): void {
+  if (!Array.isArray(input) || model instanceof ProgramModel) return;
+  const faults = itemFaults(input);
+  if (faults.length > 0) throw invalidRequest(faults.map((one) => ({ ...one, pointer: `/input${one.pointer}` })));
+}
+
 /** Items as the SDK makes them have members that are undefined. What JSON cannot carry is refused with the rest. */
 function itemsOf(input: StartRun['input']): unknown {
   if (!Array.isArray(input)) return input;
@@ -200,9 +210,9 @@ export const newRunId = ({ stepContext }: Pick<EngineContext, 'stepContext'>): s
 export function limitsOfStart(
   { stepContext }: Pick<EngineContext, 'stepContext'>,
   agent: RegisteredAgent,
-  asked: Pick<StartRun, 'maxTurns' | 'maxTotalTokens' | 'maxDurationMs' | 'budget'>,
+  asked: Pick<StartRun, Bounded | 'budget'>,
 ): RunLimits {
-  const budget = budgetOfRun(stepContext.budgets, agent.name, asked.budget);
+  const budget = budgetOfRun(stepContext.budgets, { agent: agent.name, own: agent.limits.budget }, asked.budget);
   return { ...effectiveLimits(agent.limits, asked), ...(budget && { budget }) };
 }
 
@@ -224,15 +234,18 @@ export function assertMetadata(metadata: JsonObject | undefined): JsonObject {
 const lesser = (bound: number | null, asked: number | undefined): number | null =>
   asked === undefined ? bound : bound === null ? asked : Math.min(bound, asked);
 
+type Bounded = 'maxTurns' | 'maxTotalTokens' | 'maxDurationMs' | 'maxElapsedMs';
+
 /** A run may ask for less than its agent has, never for more. */
-export const effectiveLimits = (
-  bounds: RunLimits,
-  asked: Pick<StartRun, 'maxTurns' | 'maxTotalTokens' | 'maxDurationMs'>,
-): RunLimits => ({
-  maxTurns: lesser(bounds.maxTurns, asked.maxTurns) ?? bounds.maxTurns,
-  maxTotalTokens: lesser(bounds.maxTotalTokens, asked.maxTotalTokens),
-  maxDurationMs: lesser(bounds.maxDurationMs, asked.maxDurationMs),
-});
+export function effectiveLimits(bounds: RunLimits, asked: Pick<StartRun, Bounded>): RunLimits {
+  const maxElapsedMs = lesser(bounds.maxElapsedMs ?? null, asked.maxElapsedMs);
+  return {
+    maxTurns: lesser(bounds.maxTurns, asked.maxTurns) ?? bounds.maxTurns,
+    maxTotalTokens: lesser(bounds.maxTotalTokens, asked.maxTotalTokens),
+    maxDurationMs: lesser(bounds.maxDurationMs, asked.maxDurationMs),
+    ...(maxElapsedMs === null ? {} : { maxElapsedMs }),
+  };
+}
 
 const effectiveGrants = (agent: RegisteredAgent, asked: StartRun['grants']): GrantSet =>
   asked === undefined ? agent.grants : narrowGrants(agent.grants, asked);

@@ -26,6 +26,7 @@ import { indexDue } from '../trajectories/index-trajectories.js';
 import { detectClockRollback } from './clock-rollback.js';
 import { settleDueDeadlines } from './due-deadlines.js';
 import { rebuildLeft } from './rebuild-left.js';
+import { endOverdue } from './run-deadlines.js';
 import { reportStalledRuns } from './stalled-runs.js';
 import { requeueAbandoned, sweep } from './sweep.js';
 import { detectDeadWorkers } from './takeover.js';
@@ -106,6 +107,7 @@ export function startMaintenanceLoop(
       () => restoreTimers(stepContext.knex, new Date(stepContext.now()), TIMERS_AT_ONCE),
       RESTORE_EVERY_MS,
     ),
+    every('overdue', endOverdue(context)),
     every('stalls', () => reportStalledRuns(context)),
     every('attempts', (isStopping) => retryTasks(context, isStopping)),
     every('anchor', async () => {

@@ -42,13 +42,19 @@ export async function takeWebhook(db: Knex, name: string, holder: string): Promi
   return row === undefined ? null : { position: Number(row.position), tries: row.tries };
 }
 
-/** Says that a webhook was told up to a place. False: another worker has it by now. */
-export async function webhookTold(db: Knex, name: string, holder: string, position: number): Promise<boolean> {
+/** Says that a webhook was told up to a place: of the event there, or of none. False: another worker has it by now. */
+export async function webhookTold(
+  db: Knex,
+  name: string,
+  holder: string,
+  { position, delivered }: { readonly position: number; readonly delivered: boolean },
+): Promise<boolean> {
   const { rowCount }: { rowCount: number } = await db.raw(
     `update holdfast.webhooks
-        set position = greatest(position, ?), tries = 0, failing_since = null, problem = null, held_until = now() + ${HELD}
+        set position = greatest(position, ?), tries = 0, failing_since = null, problem = null, held_until = now() + ${HELD},
+            delivered = delivered + ?::int, delivered_at = case when ? then now() else delivered_at end
       where name = ? and holder = ?`,
-    [position, name, holder],
+    [position, delivered ? 1 : 0, delivered, name, holder],
   );
   return rowCount === 1;
 }
@@ -58,14 +64,19 @@ export async function webhookFailed(
   db: Knex,
   name: string,
   holder: string,
-  { position, waitS, problem }: { readonly position: number; readonly waitS: number; readonly problem: string },
+  {
+    position,
+    waitS,
+    problem,
+    lost,
+  }: { readonly position: number; readonly waitS: number; readonly problem: string; readonly lost: number },
 ): Promise<void> {
   await db.raw(
     `update holdfast.webhooks
         set position = greatest(position, ?), tries = tries + 1, due_at = now() + ? * interval '1 second', problem = ?,
-            failing_since = coalesce(failing_since, now()), holder = null, held_until = null
+            failing_since = coalesce(failing_since, now()), given_up = given_up + ?::int, holder = null, held_until = null
       where name = ? and holder = ?`,
-    [position, waitS, problem, name, holder],
+    [position, waitS, problem, lost, name, holder],
   );
 }
 
@@ -75,6 +86,52 @@ export async function releaseWebhook(db: Knex, name: string, holder: string): Pr
     name,
     holder,
   ]);
+}
+
+/** How a webhook was told by now. */
+export interface ToldWebhook {
+  readonly delivered: number;
+  readonly deliveredAt: string | null;
+  readonly givenUp: number;
+  /** Events of the system after its place, also those of other kinds. */
+  readonly behind: number;
+  readonly tries: number;
+  readonly failingSince: string | null;
+  readonly problem: string | null;
+  readonly nextTryAt: string | null;
+}
+
+interface ToldRow {
+  readonly name: string;
+  readonly delivered: string;
+  readonly delivered_at: Date | null;
+  readonly given_up: string;
+  readonly behind: string;
+  readonly tries: number;
+  readonly failing_since: Date | null;
+  readonly problem: string | null;
+  readonly due_at: Date;
+}
+
+/** Those of these webhooks that a worker has looked at, by name. */
+export async function toldWebhooks(db: Knex, names: readonly string[]): Promise<ReadonlyMap<string, ToldWebhook>> {
+  const { rows }: { rows: ToldRow[] } = await db.raw(
+    `select w.name, w.delivered, w.delivered_at, w.given_up, greatest(h.position - w.position, 0) as behind, w.tries,
+            w.failing_since, w.problem, w.due_at
+       from holdfast.webhooks w cross join holdfast.system_event_head h where w.name = any(?)`,
+    [[...names]],
+  );
+  return new Map(
+    rows.map((row) => [
+      row.name,
+      {
+        ...{ delivered: Number(row.delivered), deliveredAt: row.delivered_at?.toISOString() ?? null },
+        ...{ givenUp: Number(row.given_up), behind: Number(row.behind), tries: row.tries, problem: row.problem },
+        failingSince: row.failing_since?.toISOString() ?? null,
+        nextTryAt: row.problem === null ? null : row.due_at.toISOString(),
+      },
+    ]),
+  );
 }
 
 /** How many of these webhooks fail for so long. */

@@ -8,6 +8,7 @@ import { costOfEach } from '../budgets/charges.js';
 import { endTask } from '../tasks/end-task.js';
 import { trajectoriesDue } from '../trajectories/trajectories-due.js';
 import { runColumns } from './run-columns.js';
+import { insertDeadline } from './run-deadlines.js';
 import { errorOf, type RunRow } from './run-row.js';
 
 export interface NewRun {
@@ -78,6 +79,7 @@ export async function insertRun(trx: Knex, run: NewRun): Promise<RunRow> {
           }),
     })
     .returning(runColumns(trx));
+  await insertDeadline(trx, run);
   // What is inserted comes back.
   return rows[0] as RunRow;
 }

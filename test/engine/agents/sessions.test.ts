@@ -138,6 +138,10 @@ describeEachDatabase('sessions', (kind) => {
         code: 'invalid_request',
       });
     await expect(engine.openSession('paused', ADMIN).addItems([])).rejects.toMatchObject({ code: 'session_busy' });
+    await expect(engine.openSession('fresh', ADMIN).addItems([{} as never])).rejects.toMatchObject({
+      ...{ code: 'invalid_request', fields: [{ pointer: '/items/0' }] },
+    });
+    await expect(engine.getSession('fresh', ADMIN)).rejects.toMatchObject({ code: 'session_unknown' });
     await decideAndRest(engine, paused.id, { verdict: 'approve' });
     expect(await engine.getSession('paused', ADMIN)).toMatchObject({ runId: null, items: 4 });
     const calls = (items: readonly unknown[]) => itemsOf(items).map(({ type, role }) => role ?? type);

@@ -133,10 +133,15 @@ const OTHERS: { readonly [table: string]: readonly Classed[] } = {
     'what a rule of the configuration found; the next evaluation finds it again',
     'tenant name state since right_since told told_times value compared tasks evaluated_at next_at silenced_until silenced_by silence_reason',
   ),
-  webhooks: all(
+  run_deadlines: all(
     'operational',
-    'up to where a webhook was told; nothing is shown of it',
-    'tenant name position tries due_at failing_since problem holder held_until',
+    'when a worker looks at a run; its limits, which are compared, say whether its time is over',
+    'run_id tenant ends_at',
+  ),
+  webhooks: all(
+    'shown',
+    'up to where a webhook was told, and what keeps it from more; no run depends on it',
+    'tenant name position tries due_at failing_since problem holder held_until delivered delivered_at given_up',
   ),
   pulled_images: all(
     'operational',

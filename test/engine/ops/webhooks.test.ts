@@ -121,6 +121,24 @@ describeBothDatabasesSlowly('webhooks', (kind) => {
     await expect.poll(() => row(), SLOWLY).toMatchObject({ tries: 0, problem: null, failing_since: null });
   });
 
+  it('are listed with what they were told, and why one fails, to their tenant', async () => {
+    const { items } = await t.engine.listWebhooks(ADMIN);
+    const [ends, nowhere, others] = items;
+    expect(ends).toMatchObject({ name: 'ends', state: 'told', givenUp: 0, tries: 0, problem: null, nextTryAt: null });
+    expect(ends?.delivered).toBeGreaterThanOrEqual(4);
+    expect(Date.parse(ends?.deliveredAt ?? '')).toBeGreaterThan(Date.now() - 600_000);
+    expect(nowhere).toMatchObject({
+      ...{ name: 'nowhere', state: 'failing', delivered: 0, deliveredAt: null },
+      problem: 'the server cannot be reached: ECONNREFUSED',
+    });
+    expect(nowhere?.tries).toBeGreaterThan(0);
+    expect(nowhere?.behind).toBeGreaterThan(0);
+    expect(others).toMatchObject({ name: 'of-others', tenant: 'elsewhere', state: 'told' });
+    expect(JSON.stringify(items)).not.toMatch(/secretive|a-token-of-the-test|whsec_|127\.0\.0\.1/);
+    const elsewhere = await t.engine.listWebhooks({ actor: 'eve', role: 'viewer', tenant: 'elsewhere' });
+    expect(elsewhere.items.map(({ name }) => name)).toEqual(['of-others']);
+  });
+
   it('belong to one worker at a time, and to another one when its time is over', async () => {
     await t.between(async (knex) => {
       const name = 'another';
@@ -129,13 +147,13 @@ describeBothDatabasesSlowly('webhooks', (kind) => {
       expect(await takeWebhook(knex, name, 'first')).toEqual({ position: 0, tries: 0 });
       expect([...(await dueWebhooks(knex, [{ tenant: 'default', name }]))]).toEqual([]);
       expect(await takeWebhook(knex, name, 'second')).toBeNull();
-      expect(await webhookTold(knex, name, 'first', 1)).toBe(true);
-      expect(await webhookTold(knex, name, 'first', 0)).toBe(true);
+      expect(await webhookTold(knex, name, 'first', { position: 1, delivered: true })).toBe(true);
+      expect(await webhookTold(knex, name, 'first', { position: 0, delivered: false })).toBe(true);
       await knex('holdfast.webhooks').where({ name }).update({ held_until: knex.fn.now() });
       expect(await takeWebhook(knex, name, 'second')).toEqual({ position: 1, tries: 0 });
-      expect(await webhookTold(knex, name, 'first', 5)).toBe(false);
+      expect(await webhookTold(knex, name, 'first', { position: 5, delivered: true })).toBe(false);
       await releaseWebhook(knex, name, 'first');
-      expect(await webhookTold(knex, name, 'second', 2)).toBe(true);
+      expect(await webhookTold(knex, name, 'second', { position: 2, delivered: true })).toBe(true);
     });
   });
 
