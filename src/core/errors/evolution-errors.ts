@@ -24,7 +24,7 @@ export const EVOLUTION_ERRORS = {
     403,
     'stop',
     'The patch changes what no patch may change',
-    'Patch instructions, model, modelSettings, or take tools and handoffs away.',
+    'Patch instructions, model, modelSettings, or take tools and handoffs away; of a plan, patch its nodes and its output.',
   ),
   patch_stale: row(
     409,

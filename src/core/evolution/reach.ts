@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { type ErrorCode, HoldfastError } from '../errors/errors.js';
-import { canonical, type JsonObject, type JsonValue } from '../json.js';
+import type { ErrorCode } from '../errors/errors.js';
+import type { JsonObject, JsonValue } from '../json.js';
+import { changedMembers, membersOf, refused } from './changed-members.js';
 import { type AgentPatch, patchedDefinition, patchInvalid } from './patch.js';
 
 /** What a patch of an agent may change. Definitions are compared before and after it, whatever way its operations took. */
@@ -154,27 +155,7 @@ function namedItems(list: JsonValue | undefined): { readonly name: string; reado
   });
 }
 
-const membersOf = (value: JsonValue | undefined): JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
-
-/** Names of the members that differ. Order of members does not count. */
-function changedMembers(before: JsonObject, after: JsonObject): readonly string[] {
-  const textOf = (of: JsonObject, name: string): string => {
-    const value = Object.hasOwn(of, name) ? of[name] : undefined;
-    return value === undefined ? '' : canonical(value);
-  };
-  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
-  return names.filter((name) => textOf(before, name) !== textOf(after, name));
-}
-
 function assertUnchanged(changed: readonly string[], fields: ReadonlySet<string>, code: ErrorCode, what: string): void {
   const found = changed.find((field) => fields.has(field));
   if (found !== undefined) throw refused(code, `/${found}`, what);
 }
-
-const refused = (code: ErrorCode, pointer: string, what: string): HoldfastError => {
-  const detail = `no patch changes ${what}`;
-  return new HoldfastError(code, `The patch is refused at ${pointer}: ${detail}.`, {
-    fields: [{ pointer: '/patch', detail: `${pointer}: ${detail}` }],
-  });
-};

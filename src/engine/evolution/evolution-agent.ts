@@ -103,7 +103,10 @@ export function assertEvolution(
 
 function problemOfAgent(known: RegisteredAgent | undefined): string | null {
   if (known === undefined) return 'is no agent of the configuration';
-  return known.agent.model instanceof ProgramModel ? 'is a program, which no patch changes' : null;
+  // A plan is JSON, and says itself what its runs do.
+  return known.agent.model instanceof ProgramModel && known.plan === null
+    ? 'is a program, which no patch changes'
+    : null;
 }
 
 function tryTool(terms: EvolutionTerms, { engine, replayWaiting }: Workings): DeclaredTool {

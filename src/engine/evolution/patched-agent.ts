@@ -6,12 +6,15 @@ import { canonical, jsonObject, sha256 } from '../../core/json.js';
 import { ProgramModel } from '../../models/program-model.js';
 import { nameOf } from '../../tools/define/define-tool.js';
 import type { RegisteredAgent } from '../agents/agent-registry.js';
+import { patchedPlanAgent } from './patched-plan.js';
 
 /**
  * The agent of the configuration as a patch makes it. Everything that the patch does not change is shared with it. Throws what
  * `judgePatch` throws.
  */
 export function patchedAgent(base: RegisteredAgent, patch: AgentPatch, version: string): RegisteredAgent {
+  const { plan: ofBase } = base;
+  if (ofBase !== null) return patchedPlanAgent({ ...base, plan: ofBase }, patch, version);
   if (base.agent.model instanceof ProgramModel)
     throw new HoldfastError(
       'patch_out_of_reach',

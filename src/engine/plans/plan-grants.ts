@@ -16,6 +16,8 @@ export interface RegisteredPlan {
   readonly closure: Closure;
   /** What its declaration grants. */
   readonly granted: GrantSet;
+  /** What agents of the configuration are granted. */
+  readonly grantsOf: GrantsOfAgent;
   /** Refuses a run that the plan could not finish. Throws `invalid_request` and `plan_not_granted`. */
   readonly assertStart: (start: PlanStart) => void;
 }
@@ -40,9 +42,15 @@ export function planWithGrants(
   assertCovers(name, closure, grants);
   const assertStart = (start: PlanStart): void => assertPlanStart({ name, compiled, closure }, start);
   return {
-    plan: { compiled, closure, granted: grants, assertStart },
+    plan: { compiled, closure, granted: grants, grantsOf, assertStart },
     grants: narrowGrants(grants, grantsOfClosure(closure)),
   };
+}
+
+/** The tools that a plan was given, without those that its nodes bring. */
+export function ownSpecs(specs: ReadonlyMap<string, ToolSpec>, { calls }: CompiledPlan): ReadonlyMap<string, ToolSpec> {
+  const brought = new Set(calls.filter(({ node }) => node.type !== 'tool').map(({ tool }) => tool));
+  return new Map([...specs].filter(([tool]) => !brought.has(tool)));
 }
 
 /** Throws `plan_not_granted`, which names every capability that is not covered, and a node that needs it. */

@@ -4,11 +4,9 @@ import { closureOf } from '../../core/plans/closure.js';
 import { compilePlan } from '../../core/plans/compile-plan.js';
 import { assertNoPlanCycle } from '../../core/plans/plan-cycle.js';
 import { type PlanCheck, type PlanCheckRequest, type PlanView, readingOf } from '../../core/plans/plan-view.js';
-import type { ToolSpec } from '../../core/tools/tool.js';
-import type { RegisteredAgent } from '../agents/agent-registry.js';
 import type { EngineContext } from '../engine-context.js';
 import { assertNamedApart, specsOf, toolsOfNodes } from './define-plan.js';
-import { assertCovers, declaredCapabilities, type RegisteredPlan } from './plan-grants.js';
+import { assertCovers, declaredCapabilities, ownSpecs } from './plan-grants.js';
 
 /** A plan of the configuration. Throws `agent_unknown`. */
 export async function getPlan(context: EngineContext, name: string): Promise<PlanView> {
@@ -35,7 +33,7 @@ export async function checkPlan(
   const { agent, plan } = planNamed(context, name);
   let read: PlanCheck['read'] = null;
   try {
-    const own = ownSpecs(agent, plan);
+    const own = ownSpecs(agent.toolSpecs, plan.compiled);
     const compiled = compilePlan(name, given, own);
     const specs = new Map([...own, ...specsOf(toolsOfNodes(compiled))]);
     assertNamedApart(name, [...own.values(), ...toolsOfNodes(compiled)]);
@@ -61,10 +59,4 @@ function planNamed({ agents }: Pick<EngineContext, 'agents'>, name: string) {
   const known = [...agents.values()].filter(({ plan }) => plan !== null).map((one) => one.name);
   const list = known.length === 0 ? 'none' : known.join(', ');
   throw new HoldfastError('agent_unknown', `There is no plan ${JSON.stringify(name)}. Known plans: ${list}.`);
-}
-
-/** The tools that the plan was given, without those that its nodes bring. */
-function ownSpecs({ toolSpecs }: RegisteredAgent, { compiled }: RegisteredPlan): ReadonlyMap<string, ToolSpec> {
-  const brought = new Set(compiled.calls.filter(({ node }) => node.type !== 'tool').map(({ tool }) => tool));
-  return new Map([...toolSpecs].filter(([tool]) => !brought.has(tool)));
 }
