@@ -22,9 +22,9 @@ import * as pulledImages from './0035-pulled-images.js';
 import * as tasksByScore from './0036-tasks-by-score.js';
 import * as webhooks from './0043-webhooks.js';
 import * as memoryEmbeddings from './0050-memory-embeddings.js';
-import * as forgottenDocuments from './0055-forgotten-documents.js';
-import * as webhookDeliveries from './0056-webhook-deliveries.js';
-import * as runDeadlines from './0057-run-deadlines.js';
+import * as forgottenDocuments from './memory/0055-forgotten-documents.js';
+import * as webhookDeliveries from './ops/0056-webhook-deliveries.js';
+import * as runDeadlines from './runs/0057-run-deadlines.js';
 
 export interface Migration {
   readonly name: string;

@@ -16,6 +16,7 @@ import type { Hub } from '../src/object-store/hub.js';
 import type { ObjectStore } from '../src/object-store/object-store.js';
 import type { Execution } from '../src/storage/dbos/executions.js';
 import type { DocumentPlace, MemoryPlace } from '../src/storage/memory/documents.js';
+import type { Forgetting, GoneDocument } from '../src/storage/memory/gone-documents.js';
 import type { RunRow } from '../src/storage/runs/run-row.js';
 import type { McpConnections } from '../src/tools/mcp/mcp-connections.js';
 import { withDatabaseRetry } from './database-retry.js';
@@ -104,6 +105,8 @@ export interface MemoryEvidence {
    * them is used.
    */
   readonly proven: (db: Knex, place: MemoryPlace, keys: readonly string[]) => Promise<readonly MemoryDocument[]>;
+  /** Enters documents that were removed into the log over all runs, as the last statement of the transaction that removes them. */
+  readonly enterForgotten: (trx: Knex.Transaction, gone: readonly GoneDocument[], by: Forgetting) => Promise<void>;
   /** What of documents of a space is not what the logs say. */
   readonly falseIn: (
     db: Knex,

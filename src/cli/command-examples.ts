@@ -267,7 +267,7 @@ export const COMMAND_EXAMPLES: { readonly [command: string]: readonly Example[] 
     ['See what is left', 'holdfast budgets'],
     ['The same for a program', 'holdfast budgets --json'],
   ],
-  webhook: [
+  'webhook list': [
     ['See which webhooks fail', 'holdfast webhook list'],
     ['Count the events that are not told yet', "holdfast webhook list --json | jq '[.items[].behind] | add'"],
   ],

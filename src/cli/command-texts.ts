@@ -375,7 +375,7 @@ export const COMMAND_TEXTS: { readonly [command: string]: CommandText } = {
       'Lists the [alert rules](operate/alerts.md) of the configuration with their states. `--silence` has no event tell of one ' +
       'for a while; that takes the role `operator`.',
   },
-  webhook: {
+  'webhook list': {
     about:
       'Lists the [webhooks](operate/webhooks.md) of the configuration: how many events each was told of, and why the next one ' +
       'fails.',

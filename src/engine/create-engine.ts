@@ -20,6 +20,7 @@ import { namedTrouble } from '../storage/database/database-trouble.js';
 import { within } from '../storage/database/timing.js';
 import { notify } from '../storage/database/transactions.js';
 import { keyAnew } from '../storage/dbos/limited-names.js';
+import { enterForgotten } from '../storage/evidence/forgotten-documents.js';
 import { MEMORY_EVIDENCE } from '../storage/integrity/proven-memory.js';
 import { loadMemoryLibrary } from '../storage/memory/crdt-document.js';
 import { keySegments, type LimitRow, saveLimits } from '../storage/queue/dispatch-limits.js';
@@ -227,7 +228,7 @@ async function launch(
     metrics,
     mcp: new McpConnections(config.log === undefined ? null : serverLines(log)),
     mcpLists: storedLists(database.knex),
-    memory: MEMORY_EVIDENCE,
+    memory: { ...MEMORY_EVIDENCE, enterForgotten },
     embeddings,
     exportDir,
     ...{ buckets: openBuckets(config), repositories: openRepositories(config) },

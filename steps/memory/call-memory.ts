@@ -42,12 +42,14 @@ import {
   updateDocument,
 } from '../../src/storage/memory/documents.js';
 import { type WriteEvidence, writeEvidence } from '../../src/storage/memory/evidence-rows.js';
-import { EXPIRED, enterForgotten, type GoneDocument } from '../../src/storage/memory/forgotten.js';
+import { EXPIRED, type GoneDocument } from '../../src/storage/memory/gone-documents.js';
 import { ownerOf } from '../../src/storage/memory/owner.js';
 import type { StepContext } from '../context.js';
 import { transact, withDatabaseRetry } from '../database-retry.js';
 import { findKeys } from './find-keys.js';
 
+/** Why a document is gone that a call removed, for the signed log. */
+const FORGOT = 'A call of the run forgot it';
 /** Numbers of writes between two waits of a call. */
 const WRITES_PER_WAIT = 100_000;
 
@@ -174,7 +176,7 @@ export function memoryOfCall(
       const labelled = [...new Set([...provenance.labels, ...(await labelsStated(trx, one.derivedFrom))])];
       const { made, expired } = await writeOnce(trx, ctx, place, one, { ...provenance, labels: labelled });
       await endWrite(trx, name, made);
-      await enterForgotten(trx, expired, EXPIRED);
+      await ctx.memory.enterForgotten(trx, expired, EXPIRED);
       // It began before the end of the call, and the log would not know of it.
       assertOpen();
       return made.version;
@@ -224,7 +226,7 @@ export function memoryOfCall(
         const was = await deleteDocument(trx, place);
         const made = { version: was === null ? 0 : 1, document: was?.id ?? null, change: null, state: null };
         await endWrite(trx, id, made);
-        if (was !== null) await enterForgotten(trx, [was], { actor: runId, reason: 'A call of the run forgot it' });
+        if (was !== null) await ctx.memory.enterForgotten(trx, [was], { actor: runId, reason: FORGOT });
         assertOpen();
         return was !== null;
       }

@@ -12,14 +12,8 @@ import type {
 } from '../../core/memory/memory-view.js';
 import type { Page } from '../../core/page.js';
 import { changesOf } from '../../storage/memory/changes.js';
-import {
-  type DocumentFilter,
-  forgetDocument,
-  listDocuments,
-  listNearest,
-  readDocument,
-  spacesOf,
-} from '../../storage/memory/lists.js';
+import { deleteDocument } from '../../storage/memory/documents.js';
+import { type DocumentFilter, listDocuments, listNearest, readDocument, spacesOf } from '../../storage/memory/lists.js';
 import { unembeddedOf } from '../../storage/memory/vectors.js';
 import type { EngineContext } from '../engine-context.js';
 import { declaredSpaces, embeddingSpaces } from './embedding-spaces.js';
@@ -109,14 +103,17 @@ export const MEMORY_OPERATIONS = {
   },
   /** Removes a document with its history, for good, and enters that into the log over all runs. Throws `memory_unknown`. */
   forgetMemory: async (
-    { stepContext: { knex } }: EngineContext,
+    { stepContext: { knex, memory } }: EngineContext,
     { reason, ...name }: NamedDocument & Pick<ForgetDocument, 'reason'>,
     { tenant, actor }: Caller,
   ): Promise<ForgottenView> => {
     const { space, owner, key } = name;
     const by = { actor, reason: plainText(reason ?? 'Someone asked for it') };
-    const version = await forgetDocument(knex, { tenant, space, owner, key }, by);
-    if (version === null) throw unknown(name);
-    return { space, owner, key, version };
+    return knex.transaction(async (trx) => {
+      const gone = await deleteDocument(trx, { tenant, space, owner, key });
+      if (gone === null) throw unknown(name);
+      await memory.enterForgotten(trx, [gone], by);
+      return { space, owner, key, version: gone.version };
+    });
   },
 };

@@ -103,7 +103,7 @@ function replayPlace(agents: ReadonlyMap<string, RegisteredAgent>, lists: McpLis
       environments: null,
     },
     ...{ rewards: new Map(), readSecrets: async () => [], crashLimit: 1, logStep: null },
-    memory: { proven: nothing, falseIn: nothing, falseChanges: nothing },
+    memory: { proven: nothing, falseIn: nothing, falseChanges: nothing, enterForgotten: nothing },
     embeddings: { embed: () => Promise.reject(refused('asks no embedding model')) },
     metrics: UNMETERED,
   };

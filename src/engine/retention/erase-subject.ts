@@ -10,9 +10,9 @@ import {
   type SubjectErasureView,
 } from '../../core/retention/erasure.js';
 import { isOver } from '../../core/runs/run.js';
+import { enterForgotten } from '../../storage/evidence/forgotten-documents.js';
 import { exportsOfErasure } from '../../storage/exports/exported-runs.js';
 import { eraseMemoryOfSubject } from '../../storage/memory/erase.js';
-import { enterForgotten } from '../../storage/memory/forgotten.js';
 import type { NamedWork } from '../../storage/queue/work-notes.js';
 import {
   countErased,

@@ -1,3 +1,4 @@
+import type { Knex } from 'knex';
 import { EXPORT_WORKFLOW } from '../../../workflows/export.js';
 import { type Caller, mayOperate } from '../../core/caller.js';
 import { HoldfastError } from '../../core/errors/errors.js';
@@ -19,7 +20,9 @@ import {
   takeChore,
 } from '../../storage/database/chores.js';
 import { compactFiles, isToCompact } from '../../storage/database/pglite/compact.js';
+import { enterForgotten } from '../../storage/evidence/forgotten-documents.js';
 import { removeExpiredDocuments } from '../../storage/memory/erase.js';
+import { EXPIRED } from '../../storage/memory/gone-documents.js';
 import {
   countOfRule,
   countToTrim,
@@ -76,8 +79,7 @@ async function sweepOf(context: EngineContext, sweep: Sweep): Promise<void> {
     for (const status of statusesOf(rule)) await followRule(context, { ...rule, status }, sweep);
   while (!isStopping() && (await removeEmptyBatches(knex, { tenant, limit: ROWS_AT_ONCE })) === ROWS_AT_ONCE)
     await putOffChore(knex, name, TAKEN_MS);
-  while (!isStopping() && (await removeExpiredDocuments(knex, { tenant, limit: ROWS_AT_ONCE })) === ROWS_AT_ONCE)
-    await putOffChore(knex, name, TAKEN_MS);
+  while (!isStopping() && (await forgetExpired(knex, tenant)) === ROWS_AT_ONCE) await putOffChore(knex, name, TAKEN_MS);
   for (const what of TRIMMED) {
     const days = retention.days[what];
     // Events of the system go in the order of all tenants.
@@ -87,6 +89,14 @@ async function sweepOf(context: EngineContext, sweep: Sweep): Promise<void> {
     while (!isStopping() && (await trim()) === ROWS_AT_ONCE) await putOffChore(knex, name, TAKEN_MS);
   }
 }
+
+/** Removes documents of memory whose time is over, and enters that into the log over all runs. Gives how many went. */
+const forgetExpired = (knex: Knex, tenant: string | null): Promise<number> =>
+  knex.transaction(async (trx) => {
+    const gone = await removeExpiredDocuments(trx, { tenant, limit: ROWS_AT_ONCE });
+    await enterForgotten(trx, gone, EXPIRED);
+    return gone.length;
+  });
 
 /** The rules that take runs of a tenant, and of it alone. */
 const rulesOf = (rules: readonly RetentionRule[], tenant: string | null): readonly RetentionRule[] =>

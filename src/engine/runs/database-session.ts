@@ -34,7 +34,6 @@ import {
   sessionViewOf,
 } from '../../storage/agents/sessions.js';
 import { removeMemoryOfSession } from '../../storage/memory/erase.js';
-import { enterForgotten } from '../../storage/memory/forgotten.js';
 import { subjectsInSession } from '../../storage/retention/subjects.js';
 import { cursorAfter } from '../../storage/runs/run-list.js';
 import { readRun, updateRun } from '../../storage/runs/runs.js';
@@ -189,7 +188,10 @@ export async function deleteSession(context: EngineContext, id: string, caller: 
     await assertFree(trx, row);
     await deleteSessionRow(trx, row);
     const gone = await removeMemoryOfSession(trx, caller.tenant, id);
-    await enterForgotten(trx, gone, { actor: caller.actor, reason: 'Its session was deleted' });
+    await context.stepContext.memory.enterForgotten(trx, gone, {
+      actor: caller.actor,
+      reason: 'Its session was deleted',
+    });
     return sessionViewOf(row);
   });
 }

@@ -13,7 +13,7 @@ const FAILED_MAX = 1000;
 
 /**
  * Cancels runs, with those below them, whose time from their start is over: those that wait at once, and those at work as soon as they
- * see it. Whoever dies with this has cancelled a run or has not, and the next look finds what is left.
+ * see it. A process that dies with this leaves the rest to the next look.
  */
 export function endOverdue(context: EngineContext): (isStopping: () => boolean) => Promise<void> {
   const failed = new Map<string, number>();

@@ -4,7 +4,7 @@ import { documentName } from '../../core/integrity/memory-rows.js';
 import { canonical, type JsonObject, type JsonValue, jsonObject, plainText } from '../../core/json.js';
 import { type MemoryDocument, type TrustLabel, trustLabel } from '../../core/tools/tool-memory.js';
 import { type Cell, readJson } from '../database/stored-json.js';
-import { GONE, type GoneDocument } from './forgotten.js';
+import { GONE, type GoneDocument } from './gone-documents.js';
 
 /** A part of a space: what belongs to one owner. */
 export interface MemoryPlace {

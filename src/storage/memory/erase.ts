@@ -2,7 +2,7 @@ import type { Knex } from 'knex';
 import { changesOf, deleteChanges, documentsOfRun, labelsOfChanges, moveChange, removeWrites } from './changes.js';
 import { CrdtDocument } from './crdt-document.js';
 import { type DocumentPlace, deleteDocument, documents, lockDocument, updateDocument } from './documents.js';
-import { EXPIRED, enterForgotten, GONE, type GoneDocument } from './forgotten.js';
+import { GONE, type GoneDocument } from './gone-documents.js';
 
 /** Removes the documents that belong to a run. No log misses them: the run alone wrote them, and what it wrote is erased with it. */
 async function removeOwn(trx: Knex.Transaction, tenant: string, runId: string): Promise<void> {
@@ -64,20 +64,17 @@ export const removeMemoryOfSession = (
     .delete()
     .returning([...GONE]);
 
-/** Removes documents whose time is over, those first that were over first, and enters that into the log. Gives how many went. */
+/** Removes documents whose time is over, those first that were over first. Gives those that are to be entered into the log. */
 export async function removeExpiredDocuments(
-  db: Knex,
+  trx: Knex.Transaction,
   { tenant, limit }: { readonly tenant: string | null; readonly limit: number },
-): Promise<number> {
-  return db.transaction(async (trx) => {
-    const { rows }: { rows: GoneDocument[] } = await trx.raw(
-      `delete from holdfast.memory_documents where (tenant, space, owner, key) in (
-         select tenant, space, owner, key from holdfast.memory_documents
-          where expires_at <= now() and (:tenant::text is null or tenant = :tenant) order by expires_at limit :limit)
-       returning tenant, space, id, version`,
-      { tenant, limit },
-    );
-    await enterForgotten(trx, rows, EXPIRED);
-    return rows.length;
-  });
+): Promise<readonly GoneDocument[]> {
+  const { rows }: { rows: GoneDocument[] } = await trx.raw(
+    `delete from holdfast.memory_documents where (tenant, space, owner, key) in (
+       select tenant, space, owner, key from holdfast.memory_documents
+        where expires_at <= now() and (:tenant::text is null or tenant = :tenant) order by expires_at limit :limit)
+     returning tenant, space, id, version`,
+    { tenant, limit },
+  );
+  return rows;
 }

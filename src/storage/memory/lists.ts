@@ -4,16 +4,7 @@ import type { JsonObject } from '../../core/json.js';
 import type { MemoryEntry, MemorySpaceView } from '../../core/memory/memory-view.js';
 import { type Page, type PageOf, readCursor, writeCursor } from '../../core/page.js';
 import type { Embedding, MemoryScope } from '../../core/tools/memory-space.js';
-import {
-  contentOf,
-  type DocumentPlace,
-  type DocumentRow,
-  deleteDocument,
-  documents,
-  LIVING,
-  labelsOf,
-} from './documents.js';
-import { enterForgotten, type Forgetting } from './forgotten.js';
+import { contentOf, type DocumentPlace, type DocumentRow, documents, LIVING, labelsOf } from './documents.js';
 import { nearestDocuments } from './vectors.js';
 
 /** The spaces of a tenant that have documents, in the order of their names. */
@@ -105,12 +96,3 @@ export async function readDocument(
     .first(...LISTED, 'value');
   return row === undefined ? null : { ...entryOf(row), value: contentOf(row) };
 }
-
-/** Removes a document with its history, and enters that into the log over all runs. Gives its version; null: there was none. */
-export const forgetDocument = (db: Knex, place: DocumentPlace, by: Forgetting): Promise<number | null> =>
-  db.transaction(async (trx) => {
-    const gone = await deleteDocument(trx, place);
-    if (gone === null) return null;
-    await enterForgotten(trx, [gone], by);
-    return gone.version;
-  });

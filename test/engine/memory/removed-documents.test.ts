@@ -60,7 +60,7 @@ describeBothDatabasesSlowly('a document of memory that is removed', (kind) => {
   };
   const facts = (knex: Knex, key: string) => knex('holdfast.memory_documents').where({ space: 'facts', key });
 
-  it('has an entry of the signed log, whoever removed it', { timeout: 120_000 }, async () => {
+  it('has an entry of the signed log in each way to remove it', { timeout: 120_000 }, async () => {
     const id = await write();
     expect(await entries()).toMatchObject([
       { loss: 'forgotten', space: 'facts', version: 1, actor: id, reason: 'A call of the run forgot it' },

@@ -14,8 +14,7 @@ const helper = new Agent({
   ...{ name: 'helper', modelSettings: { maxTokens: 100 } },
   model: functionModel('helper', () => ({ output: [say('done')], usage })),
 });
-const helps = (after: string[] = []) =>
-  ({ type: 'agent' as const, agent: 'helper', input: 'go', after });
+const helps = (after: string[] = []) => ({ type: 'agent' as const, agent: 'helper', input: 'go', after });
 const passOn = (agent: string) => ({ capability: `tool:call:run_${agent}`, effect: 'allow' as const, delegate: true });
 
 const crew = (name: string, budget: { readonly usd: string; readonly onExhausted: 'fail' } | undefined) =>

@@ -1,26 +1,8 @@
 import type { Knex } from 'knex';
 import { HoldfastError } from '../../core/errors/errors.js';
 import type { ForgottenEntry } from '../../core/evidence/log-entry.js';
-import { appendEntries, entryRows, lockLog } from '../evidence/log-rows.js';
-
-/** A document that was removed with its history. */
-export interface GoneDocument {
-  readonly tenant: string;
-  readonly space: string;
-  /** Null: it was made before the database kept evidence. */
-  readonly id: string | null;
-  readonly version: number;
-}
-export const GONE = ['tenant', 'space', 'id', 'version'] as const;
-
-/** Who removed documents, and why. */
-export interface Forgetting {
-  readonly actor: string;
-  readonly reason: string;
-}
-
-/** The time of a document is over. */
-export const EXPIRED: Forgetting = { actor: 'retention', reason: 'The retention of the space' };
+import type { Forgetting, GoneDocument } from '../memory/gone-documents.js';
+import { appendEntries, entryRows, lockLog } from './log-rows.js';
 
 /**
  * Enters documents that were removed into the log over all runs, as the last statement of the transaction that removes them. A document
