@@ -7,7 +7,7 @@ import { compilePlan } from '../../core/plans/compile-plan.js';
 import { PlanModel } from '../../models/plans/plan-model.js';
 import type { RegisteredAgent } from '../agents/agent-registry.js';
 import { assertNamedApart, specsOf, toolsOfNodes } from '../plans/define-plan.js';
-import { ownSpecs, planWithGrants, type RegisteredPlan } from '../plans/plan-grants.js';
+import { assertCovers, ownSpecs, planWithGrants, type RegisteredPlan } from '../plans/plan-grants.js';
 
 /**
  * The plan of the configuration as a patch makes it: read and judged like any other, with the tools that it has, and with grants that are
@@ -27,9 +27,12 @@ export function patchedPlanAgent(
   assertApprovalsKept(before.compiled, compiled);
   const stray = brought.find((tool) => !base.toolSpecs.has(tool.name));
   if (stray !== undefined) throw widens(name, `it would call ${stray.name}, which the plan does not`);
-  const { plan, grants } = covered(base, () =>
-    planWithGrants(name, compiled, new Map([...own, ...specsOf(brought)]), base.grants, before.grantsOf),
-  );
+  const specs = new Map([...own, ...specsOf(brought)]);
+  const { plan, grants } = covered(base, () => {
+    const made = planWithGrants(name, compiled, specs, before.granted, before.grantsOf);
+    assertCovers(name, made.plan.closure, base.grants);
+    return made;
+  });
   const document: JsonObject = { ...judged.definition, plan: toJson(compiled.document), version };
   const definition = canonical({ ...document, grants: grantsToJson(grants) });
   const definitionHash = sha256(definition);

@@ -56,7 +56,7 @@ it('a patch of a plan changes its nodes, and holds no more than it needs', () =>
   expect(made.grants.grants.length).toBeGreaterThan(0);
   const less = patched({ op: 'remove', path: `${PATH}/rest` });
   expect(less.plan?.compiled.nodes.map(({ path }) => path)).not.toContain('rest');
-  expect(patched({ op: 'replace', path: `${PATH}/rest/nodes/one/tool`, value: 'note' }).version).toBe('1+x');
+  expect(patched({ op: 'replace', path: `${PATH}/rest/over`, value: [3] }).version).toBe('1+x');
 });
 
 const REMOVED = { op: 'remove', path: `${PATH}/check` };
@@ -125,6 +125,11 @@ it.each<[string, object[], string]>([
   [
     'takes back elsewhere what is taken back after the approval',
     [{ op: 'add', path: `${PATH}/rest/nodes/one/undo`, value: { tool: 'wire', arguments: { n: 1 } } }],
+    'patch_loosens_approval',
+  ],
+  [
+    'calls elsewhere what is called after the approval alone',
+    [{ op: 'replace', path: `${PATH}/rest/nodes/one/tool`, value: 'note' }],
     'patch_loosens_approval',
   ],
   ['moves the payment to another name', [{ op: 'move', from: `${PATH}/pay`, path: `${PATH}/pays` }], 'plan_invalid'],

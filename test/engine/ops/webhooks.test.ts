@@ -122,7 +122,10 @@ describeBothDatabasesSlowly('webhooks', (kind) => {
   });
 
   it('are listed with what they were told, and why one fails, to their tenant', async () => {
-    const { items } = await t.engine.listWebhooks(ADMIN);
+    const listed = async () => (await t.engine.listWebhooks(ADMIN)).items;
+    const states = async () => (await listed()).map(({ state }) => state);
+    await expect.poll(states, WAIT).toEqual(['told', 'failing', 'told']);
+    const items = await listed();
     const [ends, nowhere, others] = items;
     expect(ends).toMatchObject({ name: 'ends', state: 'told', givenUp: 0, tries: 0, problem: null, nextTryAt: null });
     expect(ends?.delivered).toBeGreaterThanOrEqual(4);

@@ -82,7 +82,7 @@ describeEachDatabaseSlowly('a plan with limits', (kind) => {
     const inner = items.find(({ agent }) => agent === 'crew');
     const child = await t.engine.getRun(inner?.id ?? '', ADMIN);
     const below = [{ usd: '0.25', onExhausted: 'fail', of: child.id }];
-    expect(child.limits.budget).toEqual({ usd: '1.00', onExhausted: 'fail', of: large.id, below });
+    expect(child.limits.budget).toEqual({ usd: '1', onExhausted: 'fail', of: large.id, below });
     for (const one of items) expect(await t.engine.verifyRun(one.id, ADMIN)).toMatchObject({ ok: true });
   });
 
