@@ -267,13 +267,13 @@ export const COMMAND_EXAMPLES: { readonly [command: string]: readonly Example[] 
     ['See what is left', 'holdfast budgets'],
     ['The same for a program', 'holdfast budgets --json'],
   ],
-  'webhook list': [
-    ['See which webhooks fail', 'holdfast webhook list'],
-    ['Count the events that are not told yet', "holdfast webhook list --json | jq '[.items[].behind] | add'"],
-  ],
   alerts: [
     ['See what fires', 'holdfast alerts'],
     ['Silence a rule for two hours', "holdfast alerts --silence passes-fall --minutes 120 -m 'The image is rebuilt.'"],
+  ],
+  'webhook list': [
+    ['See which webhooks fail', 'holdfast webhook list'],
+    ['Read the same as JSON', 'holdfast webhook list --json'],
   ],
   access: [
     ['See who asked for what', 'holdfast access --limit 20'],
