@@ -14,13 +14,14 @@ import { patchedPlanAgent } from './patched-plan.js';
  */
 export function patchedAgent(base: RegisteredAgent, patch: AgentPatch, version: string): RegisteredAgent {
   const { plan: ofBase } = base;
-  if (ofBase !== null) return patchedPlanAgent({ ...base, plan: ofBase }, patch, version);
+  const before = jsonObject.parse(JSON.parse(base.definition));
+  if (ofBase !== null) return patchedPlanAgent({ ...base, plan: ofBase }, before, patch, version);
   if (base.agent.model instanceof ProgramModel)
     throw new HoldfastError(
       'patch_out_of_reach',
       `${base.name} is a program, whose next calls code decides: no patch changes it.`,
     );
-  const judged = judgePatch(jsonObject.parse(JSON.parse(base.definition)), patch, base.forkModels);
+  const judged = judgePatch(before, patch, base.forkModels);
   const definition = canonical({ ...judged.definition, version });
   const definitionHash = sha256(definition);
   const agent = changedAgent(base.agent, judged.change);

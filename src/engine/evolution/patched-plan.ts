@@ -2,7 +2,7 @@ import { HoldfastError } from '../../core/errors/errors.js';
 import type { AgentPatch } from '../../core/evolution/patch.js';
 import { assertApprovalsKept, patchedPlan } from '../../core/evolution/plan-reach.js';
 import { grantsToJson } from '../../core/grants/grants.js';
-import { canonical, type JsonObject, jsonObject, sha256, toJson } from '../../core/json.js';
+import { canonical, type JsonObject, sha256, toJson } from '../../core/json.js';
 import { compilePlan } from '../../core/plans/compile-plan.js';
 import { PlanModel } from '../../models/plans/plan-model.js';
 import type { RegisteredAgent } from '../agents/agent-registry.js';
@@ -15,11 +15,12 @@ import { assertCovers, ownSpecs, planWithGrants, type RegisteredPlan } from '../
  */
 export function patchedPlanAgent(
   base: RegisteredAgent & { readonly plan: RegisteredPlan },
+  definition: JsonObject,
   patch: AgentPatch,
   version: string,
 ): RegisteredAgent {
   const { name, plan: before } = base;
-  const judged = patchedPlan(jsonObject.parse(JSON.parse(base.definition)), patch);
+  const judged = patchedPlan(definition, patch);
   const own = ownSpecs(base.toolSpecs, before.compiled);
   const compiled = compilePlan(name, judged.document, own);
   const brought = toolsOfNodes(compiled);
@@ -34,11 +35,11 @@ export function patchedPlanAgent(
     return made;
   });
   const document: JsonObject = { ...judged.definition, plan: toJson(compiled.document), version };
-  const definition = canonical({ ...document, grants: grantsToJson(grants) });
-  const definitionHash = sha256(definition);
+  const text = canonical({ ...document, grants: grantsToJson(grants) });
+  const definitionHash = sha256(text);
   const agent = base.agent.clone({ model: new PlanModel(name, compiled) });
   const view = { ...base.view, version, definitionHash };
-  return { ...base, version, agent, plan, grants, definition, definitionHash, view };
+  return { ...base, version, agent, plan, grants, definition: text, definitionHash, view };
 }
 
 /** What the plan after the patch needs and the one before it does not is a wider grant, whatever the configuration would allow. */
