@@ -4,6 +4,7 @@ import type { ModelProvider } from '@openai/agents';
 import { storedLists } from '../../steps/calls/pin-mcp-tools.js';
 import type { StepContext } from '../../steps/context.js';
 import { beginTaken, executeBegun, isBegunAhead } from '../../steps/segment/begin-segment.js';
+import { chargedEmbeddings } from '../../workflows/model-turn/charged-embeddings.js';
 import type { AlertRule } from '../core/agents/alert-rules.js';
 import type { Webhook } from '../core/agents/webhook.js';
 import { checkedPlace } from '../core/containers/engine-address.js';
@@ -229,7 +230,7 @@ async function launch(
     mcp: new McpConnections(config.log === undefined ? null : serverLines(log)),
     mcpLists: storedLists(database.knex),
     memory: { ...MEMORY_EVIDENCE, enterForgotten },
-    embeddings,
+    embeddings: chargedEmbeddings(embeddings, metrics),
     exportDir,
     ...{ buckets: openBuckets(config), repositories: openRepositories(config) },
     artifacts: openArtifacts(config),

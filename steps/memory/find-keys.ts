@@ -5,6 +5,7 @@ import type { queryShape } from '../../src/core/tools/memory-change.js';
 import type { Embedding, MemorySpace } from '../../src/core/tools/memory-space.js';
 import { MEMORY_LIMITS } from '../../src/core/tools/tool-memory.js';
 import { ModelCallError } from '../../src/models/failures/model-call-error.js';
+import { AttemptRefused } from '../../src/models/providers/single-attempt.js';
 import { latestKeys, type MemoryPlace } from '../../src/storage/memory/documents.js';
 import { type FoundKeys, searchKeys } from '../../src/storage/memory/search.js';
 import { nearestDocuments } from '../../src/storage/memory/vectors.js';
@@ -72,8 +73,8 @@ async function nearestKeys(
   return { keys: near.map(({ key }) => key), missing };
 }
 
-/** Documents are found by words where the model does not answer. */
+/** Documents are found by words where the model does not answer, or no budget has room for asking it. */
 function noAnswer(error: unknown): null {
-  if (error instanceof ModelCallError) return null;
+  if (error instanceof ModelCallError || error instanceof AttemptRefused) return null;
   throw error;
 }

@@ -3,6 +3,7 @@ import { Ollama } from 'ollama/browser';
 import { z } from 'zod';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { isRecord } from '../../core/json.js';
+import { tokenCount } from '../budgets/usage-tokens.js';
 import { messageIn, signInLink } from '../failures/error-answer.js';
 import { causesOf, isAbort, isNetwork, statusOf } from '../failures/failure-causes.js';
 import { failureText } from '../failures/failure-text.js';
@@ -157,12 +158,15 @@ function parsed(chunk: unknown): OllamaChunk {
   throw new ModelCallError('model_failed', `The answer is not one of Ollama: ${why}`, { retryable: false });
 }
 
-const answerOfEmbed = z.looseObject({ embeddings: z.array(z.array(z.number())) });
+const answerOfEmbed = z.looseObject({
+  embeddings: z.array(z.array(z.number())),
+  prompt_eval_count: z.unknown().optional(),
+});
 
 /** Asks `POST /api/embed` once. A text that is longer than the context of the model is cut by the server. */
 export async function ollamaEmbeddings(
   target: OllamaTarget,
-  { texts, signal }: EmbeddingRequest,
+  { texts, signal, used }: EmbeddingRequest,
   wire: OllamaWire,
 ): Promise<readonly (readonly number[])[]> {
   try {
@@ -171,7 +175,9 @@ export async function ollamaEmbeddings(
     const made: unknown = await client.embed({ model: target.model, input: [...texts] });
     const result = answerOfEmbed.safeParse(made);
     if (!result.success) throw wrongEmbeddings(target.model, firstProblem(result.error));
-    const { embeddings } = result.data;
+    const { embeddings, prompt_eval_count: counted } = result.data;
+    const tokens = tokenCount(counted);
+    if (tokens !== null) used?.(tokens);
     if (embeddings.length !== texts.length)
       throw wrongEmbeddings(target.model, `it has ${embeddings.length} for ${texts.length} texts`);
     return embeddings;

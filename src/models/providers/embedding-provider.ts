@@ -8,6 +8,8 @@ export interface EmbeddingRequest {
   readonly model: string;
   readonly texts: readonly string[];
   readonly signal?: AbortSignal;
+  /** Is to hear how many tokens the server has counted, where it says so: by these the request is charged. */
+  readonly used?: (inputTokens: number) => void;
 }
 
 /** A provider whose server makes vectors of texts. */

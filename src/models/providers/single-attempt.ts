@@ -137,7 +137,8 @@ async function accounted<T>(work: () => Promise<T>): Promise<T> {
 /** By these a server says that it has not begun: 529 is Anthropic's "overloaded". */
 const NOT_SERVED: ReadonlySet<number> = new Set([503, 529]);
 
-function outcomeOf(error: unknown): AttemptOutcome {
+/** What became of an attempt that threw. */
+export function outcomeOf(error: unknown): AttemptOutcome {
   if (error instanceof CutAnswer) return 'answered';
   const status = httpStatusOf(error);
   if (status !== null && (status < 500 || NOT_SERVED.has(status))) return 'rejected';

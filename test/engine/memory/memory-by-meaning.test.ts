@@ -53,7 +53,9 @@ const agents = [
 
 describeEachDatabase('memory by meaning', (kind) => {
   const providers = { lab: openaiCompatible({ baseURL: `${server.url}/v1`, key: null }) };
-  const test = engineFor(kind, { agents, providers });
+  // A token costs a tenth of a cent.
+  const prices = { 'lab/small': { inputPerMillion: '1000', outputPerMillion: '0' }, 'object/clerk': 'free' as const };
+  const test = engineFor(kind, { agents, providers, prices });
   beforeEach(() => {
     Object.assign(server, { isAway: false, refused: null, before: () => Promise.resolve() });
   });
@@ -117,6 +119,23 @@ describeEachDatabase('memory by meaning', (kind) => {
     expect(server.texts.slice(asked).filter((text) => text.includes('delayed'))).toEqual([
       'complaint\ntext\nThe package was delayed.',
     ]);
+  });
+
+  it('is looked for at the cost of the run, within its budget', async () => {
+    const id = await run('recall');
+    const { items } = await test.engine.listCharges(id, { after: 0, limit: 50 }, ADMIN);
+    const made = items.filter(({ model }) => model === 'lab/small');
+    expect(made).toHaveLength(3);
+    expect(made[0]).toMatchObject({ state: 'settled', costUsd: '0.001', usage: { inputTokens: 1, outputTokens: 0 } });
+    expect(await test.engine.getRun(id, ADMIN)).toMatchObject({ costUsd: '0.003' });
+    const rich = await run('recall', { budget: { usd: '1.00', onExhausted: 'fail' } });
+    expect((await answers(rich))['meaning']).toEqual(['complaint', expect.any(String)]);
+    expect(await test.engine.getRun(rich, ADMIN)).toMatchObject({ costUsd: '0.003' });
+    const none = await run('recall', { budget: { usd: '0.001', onExhausted: 'fail' } });
+    expect(await answers(none)).toMatchObject({
+      ...{ meaning: 'limit_budget', both: ['wordsOnly'], words: [], fused: ['praise', 'wordsOnly'] },
+    });
+    expect(await test.engine.getRun(none, ADMIN)).toMatchObject({ costUsd: '0' });
   });
 
   it('asks no model in a replay and in a fork, which see what the run saw', async () => {
