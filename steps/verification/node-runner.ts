@@ -1,3 +1,8 @@
+import { JUDGE } from './node-judge.js';
+import { PEER_ASKS } from './node-peer.js';
+import { PROGRAM } from './node-program.js';
+import { PEER_VALUES } from './node-values.js';
+
 /**
  * The runners that load the program under test into the process of the tests: `node:test`, jest and `go test`. That process belongs to the
  * agent's user. It reads the sentinel from its input before it loads anything of the workspace, closes that, and prints the sentinel last.
@@ -51,6 +56,20 @@ for (const path of process.argv.slice(2)) await import(pathToFileURL('/tmp/tests
 `;
 
 export const NODE_RUNNER = { 'begin.mjs': BEGIN, 'reporter.mjs': REPORTER, 'main.mjs': MAIN } as const;
+
+const MAIN_APART = `
+import { createRequire } from 'node:module';
+import { pathToFileURL } from 'node:url';
+const apart = createRequire(import.meta.url)('./apart.cjs');
+for (const path of process.argv.slice(2)) await import(pathToFileURL('/tmp/tests/' + path).href);
+apart.loading = false;
+`;
+
+/** The same where the program is in a process of its own, which reads no sentinel and no test. */
+export const NODE_APART_RUNNER = {
+  ...{ 'begin.mjs': BEGIN, 'reporter.mjs': REPORTER, 'main.mjs': MAIN_APART },
+  ...{ 'apart.cjs': PEER_ASKS + PEER_VALUES + JUDGE, 'program.cjs': PEER_ASKS + PEER_VALUES + PROGRAM },
+} as const;
 
 /** jest runs tests in processes of their own, and this in the one that loads nothing of the workspace. */
 const JEST_REPORTER = String.raw`

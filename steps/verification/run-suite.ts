@@ -20,7 +20,7 @@ import {
   shareByCounts,
   type TestCounts,
 } from '../../src/core/tasks/test-report.js';
-import { type GoSuite, goSuite, JEST_RUNNER, jestOptions, NODE_RUNNER } from './node-runner.js';
+import { type GoSuite, goSuite, JEST_RUNNER, jestOptions, NODE_APART_RUNNER, NODE_RUNNER } from './node-runner.js';
 import { PYTHON_RUNNERS } from './python-runner.js';
 import type { JudgedEnvironment } from './verification-environment.js';
 
@@ -41,6 +41,22 @@ printf '%s\\n' "$sentinel" | "$@" >${REPORT}
 
 /** The same where the process of the tests is the agent's user's, which must be able to read them. It gets no guarded variable back. */
 const RUN_APART = `export ${GIVEN}=; chmod 755 ${TESTS_DIR} ${RUNNER_DIR}; chmod -R go+rX ${TESTS_DIR} ${RUNNER_DIR}${RUN_SUITE}`;
+
+/**
+ * Runs tests of Node.js whose program is in a process of the agent's user. Where the tests look for packages and their settings, that
+ * user finds a place taken. Arguments: the program Node.js with its options, and the files of the suite.
+ */
+const RUN_NODE_APART = `
+at=$(mktemp -d /tmp/.tests-peer.XXXXXX) && mkfifo "$at/to" "$at/from" || exit 74
+mkdir -p /tmp/node_modules && { [ -e /tmp/package.json ] || echo '{}' >/tmp/package.json; } || exit 74
+${TRY_PATH} sh -c 'exec 3<&0 4>&1 </dev/null >&2; exec node -e "$1"' sh "$(cat ${RUNNER_DIR}/program.cjs)" <"$at/to" >"$at/from" &
+program=$!
+HOLDFAST_PEER=$at "$@"
+code=$?
+kill "$program" 2>/dev/null
+rm -rf "$at" /tmp/node_modules /tmp/package.json
+exit "$code"
+`;
 
 const KEEP_OUTPUT = `exec "$@" >${PRINTED_REPORT}`;
 
@@ -95,10 +111,12 @@ export function plannedSuite(test: Test, files: TaskFiles, workdir: string): Pla
   const go = runner === 'go test' ? goSuite(textsOf(files), test.suite ?? [], { ...DIRECTORIES, workdir }) : null;
   return {
     ...place,
-    argv: argvOf(runner, test.suite ?? [], go, workdir),
-    files: Object.entries(go?.files ?? FILES[runner]).map(([name, text]) => ({
-      ...{ path: posix.join(RUNNER_DIR, name), bytes: Buffer.from(text), mode: '644' },
-    })),
+    argv: argvOf(test, runner, go, workdir),
+    files: Object.entries(go?.files ?? (test.apart === true ? NODE_APART_RUNNER : FILES[runner])).map(
+      ([name, text]) => ({
+        ...{ path: posix.join(RUNNER_DIR, name), bytes: Buffer.from(text), mode: '644' },
+      }),
+    ),
     share: async (environment, exitCode) => judge(test, exitCode, await countsIn(environment, go)),
   };
 }
@@ -116,8 +134,13 @@ const FILES: { readonly [R in SuiteRunner]: Readonly<Record<string, string>> } =
 const textsOf = (files: TaskFiles): Record<string, string> =>
   Object.fromEntries(Object.entries(files).map(([path, file]) => [path, bytesOf(file).toString('utf8')]));
 
-function argvOf(runner: SuiteRunner, suite: readonly string[], go: GoSuite | null, workdir: string): readonly string[] {
-  const apart = ['sh', '-c', RUN_APART, 'sh', TRY_PATH];
+function argvOf(
+  { suite = [], apart }: Test,
+  runner: SuiteRunner,
+  go: GoSuite | null,
+  workdir: string,
+): readonly string[] {
+  const asAgent = ['sh', '-c', RUN_APART, 'sh', TRY_PATH];
   switch (runner) {
     case 'unittest':
     case 'pytest':
@@ -125,14 +148,16 @@ function argvOf(runner: SuiteRunner, suite: readonly string[], go: GoSuite | nul
     case 'node:test': {
       const reporter = `--test-reporter=file://${RUNNER_DIR}/reporter.mjs`;
       const begin = ['--import', `file://${RUNNER_DIR}/begin.mjs`, reporter, '--test-reporter-destination=stdout'];
-      return [...apart, 'node', ...begin, `${RUNNER_DIR}/main.mjs`, ...suite];
+      const node = ['node', ...begin, `${RUNNER_DIR}/main.mjs`, ...suite];
+      if (apart !== true) return [...asAgent, ...node];
+      return ['sh', '-c', RUN_SUITE, 'sh', 'sh', '-c', RUN_NODE_APART, 'sh', ...node];
     }
     case 'jest': {
       const paths = suite.map((path) => posix.join(TESTS_DIR, path));
-      return [...apart, 'jest', ...jestOptions(RUNNER_DIR, TESTS_DIR, workdir), ...paths];
+      return [...asAgent, 'jest', ...jestOptions(RUNNER_DIR, TESTS_DIR, workdir), ...paths];
     }
     case 'go test':
-      return [...apart, 'sh', '-c', GO, 'sh', `^(${(go?.names ?? []).join('|')})$`, ...(go?.packages ?? [])];
+      return [...asAgent, 'sh', '-c', GO, 'sh', `^(${(go?.names ?? []).join('|')})$`, ...(go?.packages ?? [])];
   }
 }
 

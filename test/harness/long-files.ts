@@ -299,6 +299,7 @@ export const LONG_FILES: readonly string[] = [
   'test/tasks/harbor.test.ts',
   'test/tasks/image-variables.test.ts',
   'test/tasks/look-at-files.test.ts',
+  'test/tasks/node-apart.test.ts',
   'test/tasks/own-troubles.test.ts',
   'test/tasks/process.test.ts',
   'test/tasks/reports.test.ts',

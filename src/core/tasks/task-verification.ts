@@ -61,6 +61,8 @@ const taskTest = z.strictObject({
     .min(1)
     .max(1000)
     .exactOptional(),
+  /** Whether the runner runs the program in a process of its own, as the agent's user, and the tests in another one. */
+  apart: z.literal(true).exactOptional(),
   /** How many tests the runner must find. */
   tests: z.int().min(1).max(1_000_000).exactOptional(),
   /** Which of `expectedOutputs` the standard output of the command has to be, from 0. White space at ends of lines does not count. */
@@ -108,8 +110,9 @@ export const taskVerification = z
 export type TaskVerification = z.output<typeof taskVerification>;
 
 /** What does not go together in a test. */
-function runnerProblems({ command, runner, suite, tests, rewardFiles, prints }: z.output<typeof taskTest>) {
+function runnerProblems({ command, runner, suite, tests, rewardFiles, prints, apart }: z.output<typeof taskTest>) {
   const problems: (readonly [string, string])[] = [];
+  if (apart === true && runner !== 'node:test') problems.push(['apart', 'is for the runner node:test']);
   if (prints !== undefined && (runner !== undefined || rewardFiles.length > 0))
     problems.push(['prints', 'has no place beside a runner or reward files']);
   if (isSuite(runner)) {

@@ -94,6 +94,7 @@ it.each<[string, object]>([
   ['/verification/tests/0/files/..~1x', tests({ files: { '../x': '' } })],
   ['/verification/tests/0/files/a', tests({ files: { a: '1' } }, { files: { a: '2' } })],
   ['/verification/files/a', tests({ files: { 'a/b': '1' } }, { files: { a: '2' } })],
+  ['/verification/tests/0/apart', tests({ apart: true })],
   ['/verification/compile', tests({}, { compile: 7 })],
   ['/expectedOutputs', { expectedOutputs: [] }],
   ['/timeoutSeconds', { timeoutSeconds: 0 }],
