@@ -229,8 +229,9 @@ class Judge extends Peer {
   }
 }
 
-const place = process.env.HOLDFAST_PEER;
-delete process.env.HOLDFAST_PEER;
+const { env } = require('node:process');
+const place = env.HOLDFAST_PEER;
+delete env.HOLDFAST_PEER;
 const to = fs.openSync(place + '/to', 'w');
 const peer = new Judge(fs.openSync(place + '/from', 'r'), to);
 const WORK = fs.realpathSync(process.cwd()) + '/';
