@@ -59,6 +59,7 @@ export function commandsIn(openIt: () => Promise<Opened>, { callKey, onUnknown }
     options: CommandOptions,
     execute: (opened: Opened, command: Command) => Promise<T>,
   ): Promise<EndedCommand | Extract<T, { type: 'blocked' }>> => {
+    assertArguments(argv);
     const name = `${callKey}:${++commands}`;
     const opened = await open();
     const { kept } = opened;
@@ -84,6 +85,21 @@ const boundsOf = (options: CommandOptions, workdir: string) => ({
   ),
   maxOutputBytes: Math.min(Math.max(1, Math.ceil(options.maxOutputBytes ?? DEFAULT_OUTPUT_BYTES)), MOST_OUTPUT_BYTES),
 });
+
+/** Of one argument, as Linux takes it. */
+const ARGUMENT_BYTES = 131_071;
+
+/** The kernel starts no program with other ones. */
+function assertArguments(argv: readonly string[]): void {
+  for (const [index, one] of argv.entries()) {
+    const bytes = Buffer.byteLength(one);
+    if (bytes > ARGUMENT_BYTES)
+      throw new Error(
+        `Argument ${index} of the command has ${bytes} bytes, and at most ${ARGUMENT_BYTES} are possible: write a file and run that.`,
+      );
+    if (one.includes('\0')) throw new Error(`Argument ${index} of the command holds NUL, which no argument can.`);
+  }
+}
 
 const SHOWN_CHARACTERS = 200;
 

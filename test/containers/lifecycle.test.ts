@@ -129,6 +129,9 @@ describeDocker('environments', () => {
     await environment.write('/work/data', bytes, never);
     await environment.run(shell('ln -s data link; mkfifo pipe; mkdir dir'), never);
     expect(await environment.read('/work/link', 5, never)).toEqual({ path: '/work/data', bytes });
+    await environment.run(shell("mkdir 'a\nb'; printf odd >'a\nb/c '; ln -s 'a\nb/c ' odd"), never);
+    expect(await environment.read('/work/odd', 5, never)).toEqual({ path: '/work/a\nb/c ', bytes: Buffer.from('odd') });
+    await environment.run(shell("rm -r 'a\nb' odd"), never);
     const read = (path: string) => environment.read(path, 4, never);
     for (const path of ['/work/data', '/work/none', '/work/pipe', '/work/dir', '/etc/shadow', 'work', '/a\nb'])
       await expect(read(path), path).rejects.toMatchObject({ code: 'file_unreadable' });

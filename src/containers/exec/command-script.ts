@@ -3,13 +3,13 @@
  * of records, named by its id:
  *
  *   pid      process id and start time of who runs it: by both it is known to live, whatever id is used again; then the start of the container
- *   out err  the beginning of its streams; out.more and err.more say how many bytes more there were
+ *   out err  the beginning of its streams; out.all and err.all say how many bytes there were
  *   rc       "<exit code> <timed out> <out of memory> <when it ended>", written last: with it the command has ended. 2 in place of 1 for
  *            the time: it has, and something that it started has not
  *
  * That the directory can be made decides who runs it. The streams go through pipes, so that what a command leaves running in the
- * background can write on and nothing fills the disk: `cat` passes on what it reads at once, up to its bound of a file, and `wc`
- * counts the rest. Where no process can be started any more, this shell ends, and writes rc without one: 126 where that was before
+ * background can write on and nothing fills the disk: `tee` passes on what it reads at once, up to its bound of a file, and `wc`
+ * counts all of it. Where no process can be started any more, this shell ends, and writes rc without one: 126 where that was before
  * the command. rc has its place on the disk before the command begins, which may fill that.
  */
 
@@ -105,11 +105,10 @@ echo "$$ $(started $$) $(started 1)" 1<>pid
 mkfifo out.pipe err.pipe
 [ -p err.pipe ] || exit 0
 keep() {
-  ( trap '' XFSZ; ulimit -f $(((most + 511) / 512)); cat >"$1" 2>/dev/null )
-  wc -c >"$1.more"
+  ( trap '' XFSZ; ulimit -f $(((most + 511) / 512)); exec tee "$1" 2>/dev/null <"$1.pipe" ) | wc -c >"$1.all"
 }
-keep out <out.pipe &
-keep err <err.pipe &
+keep out &
+keep err &
 kills=$(killed)
 read -r before rest </proc/uptime
 ( echo 500 2>/dev/null >/proc/self/oom_score_adj; umask 022 && cd "$cwd" && exec timeout -k 5 "$limit" "$@" ) >out.pipe 2>err.pipe </dev/null
@@ -121,7 +120,7 @@ esac
 [ "$(killed)" = "$kills" ] || full=1
 tries=0
 while [ $tries -lt 20 ]; do
-  [ -s out.more ] && [ -s err.more ] && break
+  [ -s out.all ] && [ -s err.all ] && break
   if [ $tries -lt 5 ]; then sleep 0.004; else sleep 0.02; fi || break
   tries=$((tries + 1))
 done
@@ -131,7 +130,7 @@ mv rc.new rc
 
 /**
  * Waits for the end of a command and gives its records. Arguments: records, id. Its first line is `absent` (never begun), `lost`
- * (begun, and no one runs it any more; who has begun and not yet said who it is has half a minute) or `ended <rc> <bytes more of out> <of err>`; then the streams follow in their own.
+ * (begun, and no one runs it any more; who has begun and not yet said who it is has half a minute) or `ended <rc> <bytes of out> <of err>`; then the streams follow in their own.
  */
 export const COLLECT = `
 killed=$((128 + 9))
@@ -164,8 +163,8 @@ until [ -s rc ]; do
   if [ $tries -lt 50 ]; then sleep 0.02; elif [ $tries -lt 150 ]; then sleep 0.1; else sleep 0.5; fi
 done
 [ -n "$code" ] || read -r code late full rest <rc
-read -r out 2>/dev/null <out.more
-read -r err 2>/dev/null <err.more
+read -r out 2>/dev/null <out.all
+read -r err 2>/dev/null <err.all
 echo "ended $code $late $full \${out:-0} \${err:-0}"
 cat out 2>/dev/null
 cat err >&2 2>/dev/null
@@ -230,7 +229,8 @@ export const READ = `
 [ -z "$3" ] || ! [ -L "$1" ] || { echo "it is a link" >&2; exit 1; }
 exec 3<"$1" || exit 1
 [ -z "$3" ] || [ -O /proc/self/fd/3 ] || { echo "it is another user's" >&2; exit 1; }
-readlink /proc/self/fd/3
+readlink -n /proc/self/fd/3
+printf '\\0'
 head -c "$2" <&3
 `;
 

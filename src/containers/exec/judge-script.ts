@@ -52,14 +52,13 @@ killed() {
   done
 }
 keep() {
-  ( trap '' XFSZ; ulimit -f $(((most + 511) / 512)); cat >"$1" 2>/dev/null )
-  wc -c >"$1.more"
+  ( trap '' XFSZ; ulimit -f $(((most + 511) / 512)); exec tee "$1" 2>/dev/null <"$1.pipe" ) | wc -c >"$1.all"
 }
 if mkdir -m 711 "$id" 2>/dev/null; then
   cd "$id" || exit 70
   mkfifo -m 622 out.pipe err.pipe || exit 73
-  keep out <out.pipe >/dev/null 2>&1 &
-  keep err <err.pipe >/dev/null 2>&1 &
+  keep out >/dev/null 2>&1 &
+  keep err >/dev/null 2>&1 &
   read -r before rest </proc/uptime
   echo "\${before%.*} $(killed)" >before
   echo "$execution" >execution.new && mv execution.new execution || exit 73
@@ -78,11 +77,11 @@ printf '%s %s\\n${KEPT.trimEnd()}\\n' "$known" "\${broker:-alive}"
 if ! [ -s rc ]; then
   read -r word code late || exit 0
   [ "$word" = end ] || exit 0
-  [ -e out.more ] || : 1<>out.pipe
-  [ -e err.more ] || : 1<>err.pipe
+  [ -s out.all ] || : 1<>out.pipe
+  [ -s err.all ] || : 1<>err.pipe
   tries=0
   while [ $tries -lt 100 ]; do
-    [ -s out.more ] && [ -s err.more ] && break
+    [ -s out.all ] && [ -s err.all ] && break
     if [ $tries -lt 5 ]; then sleep 0.004; else sleep 0.02; fi || exit 74
     tries=$((tries + 1))
   done
@@ -93,8 +92,8 @@ if ! [ -s rc ]; then
   echo "$code $late $full $((\${now%.*} - since))" >rc.new && mv rc.new rc || exit 73
 fi
 read -r code late full took <rc
-read -r out 2>/dev/null <out.more
-read -r err 2>/dev/null <err.more
+read -r out 2>/dev/null <out.all
+read -r err 2>/dev/null <err.all
 echo "ended $code $late $full \${out:-0} \${err:-0} $took"
 cat out 2>/dev/null
 cat err >&2 2>/dev/null

@@ -142,10 +142,10 @@ function read(result: ExecResult, maxBytes: number): Found {
   };
 }
 
-/** The records are files of the container's user, who may have made more of them. */
-export function outputOf(bytes: Buffer, maxBytes: number, omitted: number): Output {
+/** `all`: how many bytes a stream had, if that is known. The records are files of the container's user, who may have made more of them. */
+export function outputOf(bytes: Buffer, maxBytes: number, all: number): Output {
   const kept = bytes.subarray(0, maxBytes);
-  return { text: kept.toString('utf8'), omittedBytes: omitted + bytes.length - kept.length };
+  return { text: kept.toString('utf8'), omittedBytes: Math.max(all, bytes.length) - kept.length };
 }
 
 /** The time of a command that nothing inside could end: with the container everything in it ends. */

@@ -35,7 +35,7 @@ export async function readFile(
     maxBytes: most + LONGEST_PATH + 1,
   });
   if (result.exitCode !== 0) throw unreadable(saidBy(result));
-  const end = result.stdout.indexOf('\n');
+  const end = result.stdout.indexOf(0);
   const bytes = result.stdout.subarray(end + 1);
   if (bytes.length > maxBytes) throw unreadable(`it is larger than ${maxBytes} bytes`);
   return { path: result.stdout.subarray(0, Math.max(0, end)).toString('utf8'), bytes };

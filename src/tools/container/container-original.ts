@@ -37,7 +37,7 @@ export async function readOriginal(environment: ToolEnvironment, path: string): 
   const { exitCode, stdout, stderr } = await environment.run(['sh', '-c', ORIGINAL, 'sh', path], {
     maxOutputBytes: MAX_FILE_BYTES,
   });
-  const found = stderr.text.trimEnd();
+  const found = stderr.text.replace(/\n$/, '');
   if (exitCode === 3) return { path: join(found, relative(stdout.text, path)), text: null };
   if (exitCode !== 0) throw notEdited(path, 'it is no file that can be read');
   if (stdout.omittedBytes > 0) throw notEdited(path, `it is larger than ${MAX_FILE_BYTES} bytes`);

@@ -72,6 +72,17 @@ const config = {
       [bash('cat a.txt; echo warn >&2; exit 4', 'cat')],
       [call('read', { path: '/work/a.txt', firstLine: 2 }, 'read')],
     ]),
+    agent('spaces', [
+      [bash("printf x | tee b 'b ' >'b\t'", 'make')],
+      [call('edit', { path: '/work/b ', oldText: 'x', newText: 'space' }, 'space')],
+      [call('read', { path: '/work/b\t' }, 'read')],
+      [bash("cat b 'b '", 'cat')],
+    ]),
+    agent('arguments', [
+      [bash(`echo ${'語'.repeat(60_000)}`, 'long')],
+      [bash('echo a\0b', 'nul')],
+      [bash('echo still here', 'short')],
+    ]),
     agent('asker', [
       [bash('echo kept >file; sleep 1000 & echo began', 'begin')],
       [call('ask_human', { question: 'On?' }, 'ask')],
@@ -141,6 +152,24 @@ describeDocker('agents with an environment', () => {
         (left) => left.length === 0,
       ),
     ).toEqual([]);
+  });
+
+  it('edits the file that is named, also where its name ends with a space', async () => {
+    const run = await rest('spaces');
+    expect(await outcomes(run.id)).toMatchObject({
+      space: { output: { sizeBytes: 5 } },
+      cat: { output: { exitCode: 0, stdout: 'xspace' } },
+    });
+  });
+
+  it('tells the model of arguments that no program can have, and goes on', async () => {
+    const run = await rest('arguments');
+    expect(run.status).toBe('completed');
+    expect(await outcomes(run.id)).toMatchObject({
+      long: { type: 'error', message: expect.stringContaining('131071') },
+      nul: { type: 'error', message: expect.stringContaining('NUL') },
+      short: { output: { stdout: 'still here\n' } },
+    });
   });
 
   it('costs no process while it is paused, and goes on with its files, also under another worker', async () => {
