@@ -164,6 +164,22 @@ function isState(one, key) {
 }
 
 class Judge extends Peer {
+  say(message) {
+    super.say(message);
+    this.port.ref();
+  }
+
+  /** The program has nothing to do, once it had heard so many messages. */
+  rest(heard) {
+    if (heard >= 0) this.rested = heard;
+    if (this.isLoaded && this.rested === this.said) this.port.unref();
+  }
+
+  end() {
+    super.end();
+    this.port.unref();
+  }
+
   nameOf(value) {
     return named.get(value);
   }
@@ -312,23 +328,13 @@ if (typeof Module.registerHooks === 'function') {
   Module.register('data:text/javascript,' + encodeURIComponent(HOOKS), { parentURL: 'file:///', data: { port: port2, work: WORK, told }, transferList: [port2] });
 }
 
-/** Keeps this process at work while tests wait for the program, or the program works. */
-let idle = 0;
-const working = () => {
-  const all = process.getActiveResourcesInfo().filter((name) => name !== 'MessagePort');
-  const streams = all.filter((name) => name === 'PipeWrap' || name === 'TTYWrap').length;
-  return all.length - Math.min(streams, 3);
-};
 process.on('exit', () => fs.closeSync(to));
-const keeper = setInterval(() => {
-  if (module.exports.loading) return;
-  const isBusy = module.exports.loading || working() > 1 || (!peer.ended && peer.ask('busy') === true);
-  idle = isBusy ? 0 : idle + 1;
-  if (idle > 2) {
-    clearInterval(keeper);
-    peer.port.unref();
+/** Tests are loaded: nothing keeps this process from its end but them, and the program where that works. */
+module.exports = {
+  loaded: () => {
     port1.unref();
-  }
-}, 10);
-module.exports = { loading: true };
+    peer.isLoaded = true;
+    peer.rest(-1);
+  },
+};
 `;

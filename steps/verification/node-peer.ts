@@ -78,6 +78,7 @@ class Peer {
     this.objects = new Map();
     this.stands = new Map();
     this.theirs = new WeakMap();
+    this.symbols = new Map();
     this.answers = new Map();
     this.waiting = new Map();
     this.promises = new WeakMap();
@@ -85,6 +86,10 @@ class Peer {
     this.lent = new Map();
     this.over = new Map();
     this.ended = false;
+    this.heard = 0;
+    this.said = 0;
+    this.depth = 0;
+    this.isHeld = false;
     const { port1, port2 } = new MessageChannel();
     this.port = port1;
     this.count = new Int32Array(new SharedArrayBuffer(4));
@@ -110,13 +115,43 @@ class Peer {
     }
   }
 
+  /** Takes a message that came while nothing waited for one. What was asked is answered until the other side lets go: for both it is one turn. */
   hear(line) {
+    if (this.take(line) !== 'question') return;
+    let next = this.next();
+    while (this.take(next) !== 'go' && !this.ended) next = this.next();
+  }
+
+  take(line) {
     if (line === null) return this.end();
-    const said = JSON.parse(line);
+    this.heard += 1;
+    const said = safely(() => JSON.parse(line));
+    if (typeof said !== 'object' || said === null) return this.end();
     if ('r' in said) this.answers.set(said.r, said);
     else if ('p' in said) this.settle(said);
-    else this.answer(said);
+    else if ('idle' in said) this.rest(said.idle);
+    else if ('go' in said) return 'go';
+    else if (!('q' in said && Array.isArray(said.a))) return this.end();
+    else {
+      this.depth += 1;
+      this.answer(said);
+      this.depth -= 1;
+      return 'question';
+    }
+    return undefined;
   }
+
+  /** Lets the other side go on when what runs here now has ended. */
+  hold() {
+    if (this.isHeld || this.depth > 0) return;
+    this.isHeld = true;
+    queueMicrotask(() => {
+      this.isHeld = false;
+      this.say({ go: 1 });
+    });
+  }
+
+  rest() {}
 
   end() {
     this.ended = true;
@@ -125,6 +160,7 @@ class Peer {
   }
 
   say(message) {
+    this.said += 1;
     const bytes = Buffer.from(JSON.stringify(message) + '\n');
     try {
       for (let at = 0; at < bytes.length; ) at += fs.writeSync(this.out, bytes, at);
@@ -139,6 +175,7 @@ class Peer {
     const list = [];
     this.sent.set(id, list);
     const said = args.map((one) => this.encode(one, seen, list));
+    this.hold();
     this.say({ q: id, op, a: said });
     try {
       while (!this.answers.has(id)) {
@@ -147,7 +184,7 @@ class Peer {
           this.end();
           throw new Error(ENDED);
         }
-        this.hear(line);
+        this.take(line);
       }
       const { v, x, m } = this.answers.get(id);
       this.answers.delete(id);
@@ -207,10 +244,11 @@ class Peer {
   await(promise) {
     const p = this.theirs.get(promise);
     promise.catch(() => undefined);
+    this.say({ go: 1 });
     while (!this.over.has(p)) {
       const line = this.ended ? null : this.next();
       if (line === null) throw new Error(ENDED);
-      this.hear(line);
+      this.take(line);
     }
     const { error, value } = this.over.get(p);
     if (error !== undefined) throw error;

@@ -62,7 +62,7 @@ import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 const apart = createRequire(import.meta.url)('./apart.cjs');
 for (const path of process.argv.slice(2)) await import(pathToFileURL('/tmp/tests/' + path).href);
-apart.loading = false;
+apart.loaded();
 `;
 
 /** The same where the program is in a process of its own, which reads no sentinel and no test. */

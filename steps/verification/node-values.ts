@@ -17,6 +17,7 @@ export const PEER_VALUES = String.raw`
       case 'symbol': {
         const known = SYMBOLS.find((name) => Symbol[name] === value);
         if (known !== undefined) return { s: known };
+        if (this.symbols.has(value)) return { w: this.symbols.get(value) };
         const key = Symbol.keyFor(value);
         return key === undefined ? { h: this.number(value), y: String(value.description) } : { k: key };
       }
@@ -304,7 +305,8 @@ export const PEER_VALUES = String.raw`
     if (known !== undefined) return known;
     const made = y !== undefined ? Symbol(y) : i !== undefined ? this.iterator(h, i) : this.proxy(h, f === 1);
     this.stands.set(h, made);
-    if (typeof made !== 'symbol') this.theirs.set(made, h);
+    if (typeof made === 'symbol') this.symbols.set(made, h);
+    else this.theirs.set(made, h);
     return made;
   }
 

@@ -55,6 +55,32 @@ const HONEST: Readonly<Record<string, Case>> = {
   ),
 };
 
+const WORKING: Readonly<Record<string, Case>> = {
+  'a thread': on(
+    "const { Worker } = require('node:worker_threads'); exports.f = () => new Promise((done) => new Worker('setTimeout(() => require(`node:worker_threads`).parentPort.postMessage(5), 300)', { eval: true }).on('message', done));",
+    'assert.strictEqual(await m.f(), 5);',
+  ),
+  'a pool of threads': on(
+    "exports.f = () => require('node:util').promisify(require('node:crypto').scrypt)('a', 'b', 64, { N: 32768, maxmem: 2 ** 30 });",
+    'assert.strictEqual((await m.f()).length, 64);',
+  ),
+  'a stream, whose events come after the test has its listeners': on(
+    "const { Transform } = require('node:stream'); exports.f = () => new Transform({ transform(piece, _, done) { done(null, String(piece).toUpperCase()); } });",
+    `const stream = m.f(); const got = []; stream.on('data', (piece) => got.push(String(piece))); stream.write('ab'); stream.end('c');
+     await new Promise((done) => stream.on('end', done)); assert.strictEqual(got.join(''), 'ABC');`,
+  ),
+  'a pool of promises': on(
+    'exports.Pool = class { constructor(most) { this.most = most; this.now = 0; this.left = []; } run(f) { return new Promise((done) => { this.left.push(() => f().then(done)); this.go(); }); } go() { while (this.now < this.most && this.left.length > 0) { this.now++; this.left.shift()().finally(() => { this.now--; this.go(); }); } } };',
+    `const pool = new m.Pool(2); let now = 0, most = 0;
+     const job = async () => { most = Math.max(most, ++now); await new Promise((done) => setTimeout(done, 20)); now--; };
+     await Promise.all([1, 2, 3, 4, 5].map(() => pool.run(job))); assert.strictEqual(most, 2);`,
+  ),
+  'symbols and accessors': on(
+    "exports.s = Symbol('x'); exports.f = (s) => s === exports.s; exports.o = { get a() { return this.b ?? 1; }, set a(b) { this.b = b * 2; } };",
+    'assert.ok(m.f(m.s)); m.o.a = 4; assert.strictEqual(m.o.a, 8);',
+  ),
+};
+
 const FORGED: Readonly<Record<string, Case>> = {
   'the end of its process': on('process.exit(0);', 'm.f(); assert.ok(true);'),
   'the end of its process when it is called': on('exports.f = () => process.exit(0);', 'm.f();'),
@@ -131,7 +157,7 @@ describeDocker('a program in JavaScript that is apart from its tests', () => {
 
   it('passes when it is right, as CommonJS and as modules', async () => {
     for (const asModules of [false, true]) {
-      const tests = await sharesOf(HONEST, asModules);
+      const tests = await sharesOf({ ...HONEST, ...WORKING }, asModules);
       expect(tests.filter(({ share }) => share < 1)).toEqual([]);
     }
   }, 300_000);
