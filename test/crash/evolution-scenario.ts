@@ -1,6 +1,14 @@
 import { Agent } from '@openai/agents';
+import { z } from 'zod';
 import { registerAgents } from '../../src/engine/agents/agent-registry.js';
-import { defineAgent, type Engine, functionModel, type HoldfastConfig } from '../../src/index.js';
+import {
+  defineAgent,
+  definePlan,
+  defineTool,
+  type Engine,
+  functionModel,
+  type HoldfastConfig,
+} from '../../src/index.js';
 import { say } from '../harness/script.js';
 import { approversOf, REVIEWER } from './careful-person.js';
 import { place } from './place.js';
@@ -11,10 +19,30 @@ const model = functionModel('greeter', async ({ systemInstructions }) => {
   place('clerk:model');
   return [say(systemInstructions?.includes('please') === true ? 'please wait' : 'wait')];
 });
-const agents: HoldfastConfig['agents'] = [
-  defineAgent({ agent: new Agent({ name: 'clerk', instructions: 'Answer.', model }), grants: ['tool:call:look'] }),
-];
-const base = registerAgents({ agents }).get('clerk')?.definitionHash ?? '';
+const agent = defineAgent({
+  agent: new Agent({ name: 'clerk', instructions: 'Answer.', model }),
+  grants: ['tool:call:look'],
+});
+const greet = defineTool({
+  ...{
+    name: 'greet',
+    description: 'Greets.',
+    effect: 'pure',
+    input: z.object({ word: z.string() }),
+    output: z.string(),
+  },
+  execute: ({ word }) => {
+    place('clerk:tool');
+    return word;
+  },
+});
+const plan = definePlan({
+  ...{ name: 'clerk', tools: [greet], grants: ['tool:call:greet'] },
+  plan: {
+    nodes: { greet: { type: 'tool', tool: 'greet', arguments: { word: 'wait' } } },
+    output: { $from: '/nodes/greet' },
+  },
+});
 
 const OTHER = { ...REVIEWER, actor: 'second reviewer' };
 const liveShare = async (engine: Engine): Promise<number | null> => {
@@ -30,12 +58,25 @@ const answerOf = async (engine: Engine, key: string): Promise<unknown> => {
   }
 };
 
-export const evolution: Scenario = {
+/** What is patched, and how. */
+interface Patched {
+  readonly clerk: HoldfastConfig['agents'][number];
+  readonly patch: { readonly op: 'replace'; readonly path: string; readonly value: string };
+  readonly trialGrants: readonly string[];
+  /** An instant at which it works. */
+  readonly works: string;
+  readonly statements: number;
+}
+
+const hashOf = (clerk: Patched['clerk']): string =>
+  registerAgents({ agents: [clerk] }).get('clerk')?.definitionHash ?? '';
+
+const scenarioOf = ({ clerk, patch, trialGrants, works, statements }: Patched): Scenario => ({
   agent: 'evolve',
-  config: { agents, evolution: { agents: ['clerk'], approvals: 2 } },
+  config: { agents: [clerk], evolution: { agents: ['clerk'], approvals: 2, trialGrants } },
   input: JSON.stringify({
-    ...{ agent: 'clerk', base, reason: 'Be polite.', share: 1 },
-    patch: [{ op: 'replace', path: '/instructions', value: 'Say please.' }],
+    ...{ agent: 'clerk', base: hashOf(clerk), reason: 'Be polite.', share: 1 },
+    patch: [patch],
     cases: [{ input: 'a', expect: { contains: 'please' } }],
   }),
   decide: async (engine, item) => {
@@ -66,7 +107,7 @@ export const evolution: Scenario = {
   reports: (agent) => agent === 'evolve',
   isRacing: true,
   places: [
-    ...['clerk:model', 'second reviewer:deciding', 'second reviewer:decided', 'third reviewer:deciding'],
+    ...[works, 'second reviewer:deciding', 'second reviewer:decided', 'third reviewer:deciding'],
     ...['third reviewer:decided', 'applied', 'widened', 'answered', 'rolled back'],
   ],
   around: [
@@ -79,7 +120,7 @@ export const evolution: Scenario = {
     { when: 'after', text: '"reason" = $', commit: true },
   ],
   exactly: {},
-  statements: 270,
+  statements,
   check: async (knex) => {
     const versions: object[] = await knex('holdfast.agent_versions').select('status', 'share', 'reason', 'actor');
     const changes: { data: string }[] = await knex('holdfast.system_events')
@@ -107,4 +148,15 @@ export const evolution: Scenario = {
     if (JSON.stringify(found) !== JSON.stringify(expected))
       throw new Error(`found ${JSON.stringify(found)}, expected ${JSON.stringify(expected)}`);
   },
-};
+});
+
+export const evolution = scenarioOf({
+  ...{ clerk: agent, trialGrants: [], works: 'clerk:model', statements: 270 },
+  patch: { op: 'replace', path: '/instructions', value: 'Say please.' },
+});
+
+/** The same of a plan, whose runs make calls. */
+export const planEvolution = scenarioOf({
+  ...{ clerk: plan, trialGrants: ['tool:call:greet'], works: 'clerk:tool', statements: 320 },
+  patch: { op: 'replace', path: '/plan/nodes/greet/arguments/word', value: 'please wait' },
+});

@@ -4,7 +4,7 @@ import type { Engine, HoldfastConfig, InterruptionView } from '../../src/index.j
 import { agents } from './agents-scenario.js';
 import { crowd } from './crowd-scenario.js';
 import { decisions } from './decisions-scenario.js';
-import { evolution } from './evolution-scenario.js';
+import { evolution, planEvolution } from './evolution-scenario.js';
 import { family } from './family-scenario.js';
 import { machine } from './machine-scenario.js';
 import { mcp } from './mcp-scenario.js';
@@ -58,6 +58,7 @@ const SCENARIOS = {
   crowd,
   decisions,
   evolution,
+  planEvolution,
   family,
   machine,
   mcp,
