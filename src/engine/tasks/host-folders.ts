@@ -18,6 +18,13 @@ function realOf(path: string): string | null {
   }
 }
 
+/** What a program listens at, or a device: a way out of the container. Null: it is none, or is not on this machine. */
+function kindProblem(source: string, real: string | null): string | null {
+  const found = real === null ? undefined : lstatSync(real, { throwIfNoEntry: false });
+  if (found === undefined || found.isDirectory() || found.isFile()) return null;
+  return `${source} is a socket, a pipe or a device, which no container sees`;
+}
+
 /** Which folders of the host containers may be given: docs/containers/README.md. */
 export class HostFolders {
   readonly #folders: readonly HostFolder[];
@@ -59,7 +66,7 @@ export class HostFolders {
     return new Map(
       mounts.flatMap((mount, index) => {
         const at = realOf(mount.source);
-        const problem = mountProblem(mount, at, placeOf(at));
+        const problem = mountProblem(mount, at, placeOf(at)) ?? kindProblem(mount.source, at);
         return problem === null ? [] : [[index, problem] as const];
       }),
     );

@@ -1,4 +1,7 @@
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { Agent } from '@openai/agents';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -74,6 +77,17 @@ describe('What an environment of a task is given', () => {
     for (const source of [join(host, 'other'), '/etc', host, join(host, 'books-of-others')])
       expect(await submit('other', mounting(source))).toContain('forbidden\n/task/environment/mounts/0/source');
     expect(await submit('written', mounting(join(host, 'books'), false))).toContain('read only');
+  });
+
+  test('is no socket and no pipe, also behind a link', async () => {
+    const socket = join(host, 'books', 'engine.sock');
+    const server = createServer().listen(socket);
+    await once(server, 'listening');
+    execFileSync('mkfifo', [join(host, 'books', 'pipe')]);
+    symlinkSync(socket, join(host, 'books', 'to-socket'));
+    for (const name of ['engine.sock', 'pipe', 'to-socket'])
+      expect(await submit('socket', mounting(join(host, 'books', name)))).toContain('is a socket, a pipe or a device');
+    server.close();
   });
 
   test('is never the data directory, named or behind a link, nor what a link leads to elsewhere', async () => {
