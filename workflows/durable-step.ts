@@ -14,8 +14,14 @@ import { inStep, type SegmentContext, SegmentStop } from './segment-context.js';
  * Runs work as one step of the segment. What the work itself may fail with is part of its result: a step that throws means
  * that the database or DBOS failed, which is never the run's own and must not end it. A run with which workers died has the
  * process to itself until one more of its steps is recorded. A closed recording takes no steps: what it lets be executed is not kept.
+ * `ahead`: executing it again does no harm. It begins while the steps before it are recorded, and what follows goes on while it is.
  */
-export async function durableStep<T>(scope: SegmentContext, name: string, work: () => Promise<T>): Promise<T> {
+export async function durableStep<T>(
+  scope: SegmentContext,
+  name: string,
+  work: () => Promise<T>,
+  { ahead }: { readonly ahead: boolean } = { ahead: false },
+): Promise<T> {
   const mode = scope.source.stepMode(name);
   if (mode === 'beyond') {
     scope.broken ??= { error: scope.source.beyond(name) };
@@ -29,9 +35,11 @@ export async function durableStep<T>(scope: SegmentContext, name: string, work: 
         abandonOnDatabaseOutage(async () => {
           // The process may have been suspended, and taken over, since its last statement.
           await assertLeased(scope.ctx, scope.run.id);
+          if (!ahead) await durable(scope);
           const begun = performance.now();
           const result = await work();
           scope.took.set(name, Math.round(performance.now() - begun));
+          if (ahead && !scope.suspected) scope.goesAhead.add(name);
           return result;
         }),
       );
@@ -46,6 +54,11 @@ export async function durableStep<T>(scope: SegmentContext, name: string, work: 
   } finally {
     (exitGate as (() => void) | null)?.();
   }
+}
+
+/** Resolves when every step that this execution has taken is recorded: before whatever lasts. */
+export async function durable({ steps }: SegmentContext): Promise<void> {
+  if (steps?.isBehind) await steps.durable();
 }
 
 type Answer =

@@ -20,6 +20,7 @@ import type { StepContext } from '../steps/context.js';
 import { type LoadedSegment, type SegmentStart, startOf } from '../steps/segment/begin-segment.js';
 import { logWriter } from '../steps/segment/write-log.js';
 import type { CallSource } from './call-source.js';
+import { durable } from './durable-step.js';
 import { durableProvider } from './model-turn/durable-model.js';
 import { newLoop, type RunFacts, type RunProposals, type SegmentContext, type StepGate } from './segment-context.js';
 import { SegmentLog } from './segment-log.js';
@@ -141,7 +142,7 @@ export function openSegment(
     source.keys,
   );
   log.add('segment.started', data);
-  return newSegmentContext({
+  const scope = newSegmentContext({
     ctx,
     agents,
     run: runFacts(options, run, task),
@@ -166,6 +167,9 @@ export function openSegment(
     standing: (start.standing ?? []).map(standingOf),
     deltas: (run.stream ?? agents.get(run.agent)?.stream) === true ? options.deltas : null,
   });
+  // The log has nothing that a crash can take back.
+  log.writeAfter(() => durable(scope));
+  return scope;
 }
 
 /** What the context of a segment is made with. */
@@ -207,6 +211,7 @@ export function newSegmentContext(seed: SegmentInput): SegmentContext {
       verified: null,
       refers: true,
     },
+    ...{ steps: null, goesAhead: new Set() },
     provenAt: Number.NEGATIVE_INFINITY,
     ...{
       usage: NO_USAGE,

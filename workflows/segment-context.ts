@@ -23,6 +23,7 @@ import type { McpRules } from '../src/core/tools/mcp.js';
 import type { MemorySpace } from '../src/core/tools/memory-space.js';
 import type { PlainTools, ToolSpec } from '../src/core/tools/tool.js';
 import type { LiveMemory, TrustLabel } from '../src/core/tools/tool-memory.js';
+import type { StepsAhead } from '../src/storage/dbos/steps-ahead.js';
 import type { KeptOutcome } from '../src/storage/runs/calls.js';
 import type { DeclaredTool } from '../src/tools/define/define-tool.js';
 import type { StartableAgent } from '../steps/agents/start-child.js';
@@ -229,6 +230,10 @@ export interface SegmentContext extends AgentLoop {
   approvedPlan: ApprovedPlan | null;
   /** The interruptions of those that were applied; the next segment must apply the others. */
   readonly applied: Set<string>;
+  /** The steps of this execution on their way to the database; null: it has recorded none. */
+  steps: StepsAhead | null;
+  /** The names of steps that the execution goes on from while they are recorded. */
+  readonly goesAhead: Set<string>;
   /** When the last step was sent that this execution recorded as the owner of the run, by the clock of the lease. */
   provenAt: number;
   turns: number;

@@ -26,6 +26,7 @@ export class SegmentLog {
   #writing: Promise<unknown> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
   readonly #accepts: (draft: EventDraft) => boolean;
+  #before: () => Promise<void> = () => Promise.resolve();
 
   /**
    * `first` is the key of the event that the segment follows from. Nothing is written of an event that `accepts` refuses,
@@ -43,6 +44,11 @@ export class SegmentLog {
     this.#writer = writer;
     this.#accepts = accepts;
     this.#keys = keys;
+  }
+
+  /** Nothing is written before what `before` waits for. */
+  writeAfter(before: () => Promise<void>): void {
+    this.#before = before;
   }
 
   /** Where those that are written end, if that is known. */
@@ -102,6 +108,7 @@ export class SegmentLog {
     const batch = async (): Promise<void> => {
       const drafts = this.#drafts.slice(this.#written);
       if (drafts.length === 0) return;
+      await this.#before();
       await this.#writer.write(drafts);
       this.#written += drafts.length;
     };
@@ -114,6 +121,7 @@ export class SegmentLog {
   async rest(): Promise<readonly EventDraft[]> {
     this.#wake();
     await this.#writing;
+    await this.#before();
     return this.#drafts.slice(this.#written);
   }
 }

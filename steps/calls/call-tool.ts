@@ -30,7 +30,7 @@ import { type EarlierCalls, isAlone, writtenBefore } from './earlier-calls.js';
 import { LateThrow } from './late-throws.js';
 import { settlementFor } from './noted-memo.js';
 import { probe } from './probe-call.js';
-import { type Ended, errorOutcome, outputOf, runBody } from './run-body.js';
+import { type Ended, errorOutcome, outputOf, placeOf, runBody } from './run-body.js';
 import { type Continuation, continuationOf, saveWait, settledOutcome } from './wait-in-call.js';
 import { withWrites } from './with-writes.js';
 
@@ -62,6 +62,8 @@ export interface ToolCall {
   readonly earlier: EarlierCalls;
   /** Has the outcome kept together with the step that the call is; null: a step is kept alone. */
   readonly keepWithStep: ((intent: CallIntent, outcome: CallOutcome) => CallOutcome) | null;
+  /** Resolves when every step before this one is recorded: a call may begin earlier, and keeps nothing itself before. */
+  readonly durable: () => Promise<void>;
 }
 
 export type ToolResult = ToolEnd & {
@@ -247,6 +249,7 @@ async function settle(
 ): Promise<ToolResult> {
   const { intent, earlier } = call;
   const outcome = await withWrites(ctx, call, ended, notes);
+  await call.durable();
   const kept = await withDatabaseRetry(() => settleCall(ctx.knex, intent, outcome));
   if (!earlier.isNew(intent.callId) || canonical(kept) === canonical(outcome)) return settled(kept);
   return (await isAlone(ctx)) ? settled(outcome) : { type: 'superseded' };
@@ -296,7 +299,10 @@ async function conclude(
   if ('error' in ended && ended.error instanceof EffectUnknown && spec.effect === 'unsafe')
     return { type: 'unknown', text: unknownEffectText(spec.name, ended.error.why) };
   if ('error' in ended) return settleLive(ctx, call, record, notes.in(errorOutcome(spec, ended.error)), notes);
-  if (isInterruption(ended.output)) return standing(await saveWait(ctx, intent, record, notes.waits(ended.output)));
+  if (isInterruption(ended.output)) {
+    await call.durable();
+    return standing(await saveWait(ctx, intent, record, notes.waits(ended.output)));
+  }
   return settleLive(ctx, call, record, notes.in(outputOf(spec, ended.output)), notes);
 }
 
@@ -354,20 +360,6 @@ function environmentOf(ctx: StepContext, call: ToolCall, origin: string, signal:
   if (call.environment === null) return unwatched(noEnvironment(`The agent ${call.agent}`));
   const key = executionKey(`${origin}:${callId}`, call.repeatApprovedBy);
   return watchedEnvironment(ctx, { runId, tenant, ...call.environment }, key, signal);
-}
-
-type PlaceForBody =
-  /** `place`: where the body works; null: here. */
-  { readonly type: 'found'; readonly place: BodyPlace | null } | { readonly type: 'lost'; readonly error: unknown };
-
-/** Waits for a place before the intent is written: a call that waits for one has not begun. Null: it was stopped. */
-export async function placeOf({ enter }: ToolSpec, signal: AbortSignal): Promise<PlaceForBody | null> {
-  if (enter === undefined) return { type: 'found', place: null };
-  try {
-    return { type: 'found', place: await enter(signal) };
-  } catch (error) {
-    return signal.aborted ? null : { type: 'lost', error };
-  }
 }
 
 /** Who allowed a call in another run, where no one has in this one; null: no one has to be asked. */

@@ -16,9 +16,14 @@ export class EarlierCalls {
 
   /** Whether the call may have left something before now. Asked once for each execution of a call. */
   has(callId: string): boolean {
-    if (this.#ids === null || this.#ids.has(callId) || this.#begun.has(callId)) return true;
+    if (!this.willBeNew(callId)) return true;
     this.#begun.add(callId);
     return false;
+  }
+
+  /** Whether nothing of the call can be there before it begins. */
+  willBeNew(callId: string): boolean {
+    return this.#ids !== null && !this.#ids.has(callId) && !this.#begun.has(callId);
   }
 
   /** Whether this execution is the first that begins the call: no one but it writes the row of the call. */

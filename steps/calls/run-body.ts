@@ -1,7 +1,7 @@
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import type { JsonValue } from '../../src/core/json.js';
 import type { CallOutcome } from '../../src/core/log/call-outcome.js';
-import type { ToolContext, ToolSpec } from '../../src/core/tools/tool.js';
+import type { BodyPlace, ToolContext, ToolSpec } from '../../src/core/tools/tool.js';
 import { withoutKnownSecrets, withoutKnownSecretsIn } from '../../src/models/secrets/known-secrets.js';
 import { boundOutput, boundText } from '../../src/tools/define/output-bound.js';
 import { type CodeOfRun, catchingLate, LateThrow, textOf } from './late-throws.js';
@@ -92,5 +92,19 @@ export function outputOf(spec: ToolSpec, value: unknown): CallOutcome {
     return { type: 'output', output, text: withoutSecretsIn(output, boundText(spec, parsed.text)) };
   } catch (error) {
     return errorOutcome(spec, error);
+  }
+}
+
+type PlaceForBody =
+  /** `place`: where the body works; null: here. */
+  { readonly type: 'found'; readonly place: BodyPlace | null } | { readonly type: 'lost'; readonly error: unknown };
+
+/** Waits for a place before the intent is written: a call that waits for one has not begun. Null: it was stopped. */
+export async function placeOf({ enter }: ToolSpec, signal: AbortSignal): Promise<PlaceForBody | null> {
+  if (enter === undefined) return { type: 'found', place: null };
+  try {
+    return { type: 'found', place: await enter(signal) };
+  } catch (error) {
+    return signal.aborted ? null : { type: 'lost', error };
   }
 }

@@ -43,6 +43,7 @@ bool fenced[WORKERS];        /* its epoch is over: another process raised it, an
 byte token[WORKERS * RUNS];  /* of its execution of a run; 0: it executes it not */
 byte place[WORKERS * RUNS];
 bool ready[WORKERS * RUNS];  /* a step is done, and to be recorded */
+bool ahead[WORKERS * RUNS];  /* the step after it is done, too: a pure call, which went on while its step was recorded */
 
 hidden byte fresh;
 hidden byte told;
@@ -53,10 +54,10 @@ byte faults = 0;
 #define OWNS(w, r) (token[AT(w, r)] != 0 && owner[r] == token[AT(w, r)])
 
 inline forget(w, r) {
-  token[AT(w, r)] = 0; place[AT(w, r)] = 0; ready[AT(w, r)] = false
+  token[AT(w, r)] = 0; place[AT(w, r)] = 0; ready[AT(w, r)] = false; ahead[AT(w, r)] = false
 }
 
-/* Steps of segment 0: 1 an answer of the model. Of segment 1: 1 the begin, 2 the unsafe call. */
+/* Steps of segment 0: 1 an answer of the model, 2 a pure call of it. Of segment 1: 1 the begin, 2 the unsafe call. */
 inline begin(w, r) {
   fresh = 1;
   do
@@ -66,7 +67,7 @@ inline begin(w, r) {
   owner[r] = fresh; holder[r] = w; status[r] = PENDING;
   token[AT(w, r)] = fresh;
   place[AT(w, r)] = recorded[r];
-  ready[AT(w, r)] = false
+  ready[AT(w, r)] = false; ahead[AT(w, r)] = false
 }
 
 /* One row of the statement that records steps: kept only for the owner; the same step once. Sets `told`. */
@@ -78,7 +79,8 @@ inline row(w, r) {
      if
      :: (recorded[r] == place[AT(w, r)] || MISTAKE == 2) ->
         recorded[r] = place[AT(w, r)] + 1; events[r]++;
-        assert(events[r] <= recorded[r] + segment[r])
+        /* The log has no step twice: the pure call of segment 0 makes one more. */
+        assert(events[r] <= recorded[r] + 2 * segment[r])
      :: else -> skip
      fi;
      if
@@ -94,7 +96,7 @@ inline row(w, r) {
 inline hear(w, r) {
   if
   :: told -> if
-     :: ready[AT(w, r)] = false; place[AT(w, r)]++
+     :: ready[AT(w, r)] = ahead[AT(w, r)]; ahead[AT(w, r)] = false; place[AT(w, r)]++
      :: faults < FAULTS -> faults++
      fi
   :: else -> forget(w, r)
@@ -133,7 +135,7 @@ inline requeue(w, r) {
 /* The pause for an approval, in one transaction. */
 inline pause(w, r) {
   if
-  :: OWNS(w, r) -> assert(recorded[r] == 1); approval[r] = WAITS; status[r] = ENDED; owner[r] = 0
+  :: OWNS(w, r) -> assert(recorded[r] == 2); approval[r] = WAITS; status[r] = ENDED; owner[r] = 0
   :: else -> skip
   fi;
   forget(w, r)
@@ -167,10 +169,18 @@ inline claim(w, r) {
   :: atomic { status[r] == QUEUED && token[AT(w, r)] == 0 && MISTAKE != 3 -> begin(w, r) } \
   :: status[r] == QUEUED && token[AT(w, r)] == 0 && MISTAKE == 3 -> atomic { begin(w, r) } \
   :: atomic { ready[AT(w, r)] -> row(w, r); hear(w, r) } \
+  /* What is ready meanwhile leaves by one statement. */ \
+  :: atomic { ready[AT(w, r)] && ahead[AT(w, r)] -> row(w, r); hear(w, r); \
+       if :: ready[AT(w, r)] && place[AT(w, r)] == 1 -> row(w, r); hear(w, r) :: else -> skip fi } \
   :: atomic { RUNS_IT(w, r) && place[AT(w, r)] == 0 -> \
-       if :: MISTAKE == 6 && segment[r] == 0 -> place[AT(w, r)] = 1 :: else -> ready[AT(w, r)] = true fi } \
-  :: atomic { RUNS_IT(w, r) && place[AT(w, r)] == 1 && segment[r] == 0 && MISTAKE != 7 -> pause(w, r) } \
-  :: atomic { RUNS_IT(w, r) && place[AT(w, r)] == 1 && segment[r] == 0 && OWNS(w, r) && MISTAKE == 7 -> approval[r] = WAITS }; \
+       ready[AT(w, r)] = true } \
+  /* The pure call, after its step or ahead of it. */ \
+  :: atomic { RUNS_IT(w, r) && place[AT(w, r)] == 1 && segment[r] == 0 -> ready[AT(w, r)] = true } \
+  :: atomic { ready[AT(w, r)] && !ahead[AT(w, r)] && place[AT(w, r)] == 0 && segment[r] == 0 -> \
+       if :: MISTAKE == 17 -> place[AT(w, r)] = 1 :: else -> ahead[AT(w, r)] = true fi } \
+  :: atomic { ready[AT(w, r)] && ahead[AT(w, r)] && OWNS(w, r) && MISTAKE == 6 -> ready[AT(w, r)] = false; pause(w, r) } \
+  :: atomic { RUNS_IT(w, r) && place[AT(w, r)] == 2 && segment[r] == 0 && MISTAKE != 7 -> pause(w, r) } \
+  :: atomic { RUNS_IT(w, r) && place[AT(w, r)] == 2 && segment[r] == 0 && OWNS(w, r) && MISTAKE == 7 -> approval[r] = WAITS }; \
      atomic { if :: OWNS(w, r) -> status[r] = ENDED; owner[r] = 0 :: else -> skip fi; forget(w, r) } \
   :: atomic { RUNS_IT(w, r) && place[AT(w, r)] == 1 && segment[r] == 1 -> \
        if :: outcome[r] || unknown[r] == HAPPENED -> ready[AT(w, r)] = true :: else -> claim(w, r) fi } \

@@ -21,7 +21,7 @@ const MISTAKES = [
   'a segment is claimed by two statements, without a lock',
   'a row that may not be recorded takes its whole statement with it',
   'all rows of a statement get one answer',
-  'an execution goes on before its step is durable',
+  'a run is paused before its steps are durable',
   'an interruption is there before its run is paused',
   'a worker that was taken over writes intents',
   'an unsafe body starts without an intent',
@@ -32,6 +32,7 @@ const MISTAKES = [
   'a worker that was taken over takes the segment after a decision',
   'no one looks for segments that a worker holds and does not execute',
   'a segment starts before the commit of its decision',
+  'a step is recorded without the one before it',
 ];
 
 /** Explores every order of things. Returns what spin says. */

@@ -53,9 +53,8 @@ export async function askModel(
     const both = request.signal === undefined ? signal : AbortSignal.any([signal, request.signal]);
     return catchingLate(code, ask, both);
   };
-  return durableStep(scope, `model:${turn}`, async () =>
-    watch.endOf(await callModel(caught, failureOfModel, scope.signal)),
-  );
+  const asked = async () => watch.endOf(await callModel(caught, failureOfModel, scope.signal));
+  return durableStep(scope, `model:${turn}`, asked, { ahead: scope.deltas === null });
 }
 
 const chargesOf = (scope: SegmentContext, turn: number): TurnCharges =>

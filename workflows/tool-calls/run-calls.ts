@@ -10,8 +10,10 @@ import type { ContextChange } from '../../src/core/runs/run-context.js';
 import type { ToolSpec } from '../../src/core/tools/tool.js';
 import { requestersOf } from '../../src/storage/log/requesters.js';
 import { type CallIntent, outcomeOf, rowOf } from '../../src/storage/runs/calls.js';
+import { isDeclared } from '../../src/tools/define/define-tool.js';
+import { subAgentOf } from '../../src/tools/define/sub-agent.js';
 import { callTool, executionKey, SIBLING_FAILED, type ToolCall, type ToolResult } from '../../steps/calls/call-tool.js';
-import { durableStep } from '../durable-step.js';
+import { durable, durableStep } from '../durable-step.js';
 import { isShaped, shaped } from '../model-turn/run-scaffold.js';
 import { placeInLog } from '../place-in-log.js';
 import type { AgentToolResult } from '../segment-context.js';
@@ -144,6 +146,7 @@ async function runTool(scope: SegmentContext, authorized: AuthorizedCall, starte
       waitDecision: authorized.waitDecision,
       earlier: scope.earlier,
       keepWithStep: scope.ctx.stepsKeepOutcomes() ? keeper(scope, step) : null,
+      durable: () => durable(scope),
     },
     ...{
       body: bodyOf(scope, authorized),
@@ -163,11 +166,23 @@ async function runTool(scope: SegmentContext, authorized: AuthorizedCall, starte
     here.result = { ...end, ...(workspace && { workspace }), ...(context !== null && { context }) };
     return withoutLong(result, here.result);
   };
-  const kept = await durableStep(scope, step, execute);
+  const kept = await durableStep(scope, step, execute, { ahead: leavesNothing(scope, authorized) });
   const ended = here.result ?? (await withLong(scope, callId, kept));
   applyContext(scope, ended);
   return ended;
 }
+
+/** Whether the body of a call changes nothing outside, so that no one can tell whether it was executed. */
+const leavesNothing = (
+  { run, earlier }: SegmentContext,
+  { callId, wrapped: { spec, original } }: AuthorizedCall,
+): boolean =>
+  spec.effect === 'pure' &&
+  earlier.willBeNew(callId) &&
+  isDeclared(original) &&
+  subAgentOf(original) === undefined &&
+  run.environment === null &&
+  (run.memory === null || run.memory.size === 0);
 
 const stepName = ({ callId, wrapped: { spec } }: AuthorizedCall): string =>
   `${spec.step ?? `tool:${spec.name}`}:${callId}`;

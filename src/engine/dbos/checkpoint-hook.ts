@@ -7,10 +7,17 @@ import {
 } from '@dbos-inc/dbos-sdk/internal/error';
 import { withDbRetry } from '@dbos-inc/dbos-sdk/internal/system_database';
 import { z } from 'zod';
-import { currentSegment } from '../../../workflows/segment-context.js';
-import { readHistory, readStatus, type StepResult, saveOutput } from '../../storage/dbos/checkpoints.js';
+import { currentSegment, type SegmentContext } from '../../../workflows/segment-context.js';
+import {
+  readHistory,
+  readStatus,
+  type StepResult,
+  type StepToSave,
+  saveOutput,
+} from '../../storage/dbos/checkpoints.js';
 import type { Execution } from '../../storage/dbos/executions.js';
 import { StepGroup } from '../../storage/dbos/step-group.js';
+import { StepsAhead } from '../../storage/dbos/steps-ahead.js';
 import { elapsedMs } from '../concurrency/repeated-work.js';
 
 /**
@@ -78,6 +85,14 @@ export function shortenCheckpoints(isNew: () => boolean): boolean {
     return now;
   };
 
+  const saveOf = (segment: SegmentContext, steps: readonly StepToSave[]): Promise<readonly (number | null)[]> =>
+    withDbRetry(async () => {
+      const sentAt = elapsedMs();
+      const kept = await group.saveInOrder(steps);
+      if (!kept.includes(null)) segment.provenAt = Math.max(segment.provenAt, sentAt);
+      return kept;
+    });
+
   const own = {
     check: dbos.checkIfCanceled.bind(dbos),
     find: dbos.getOperationResultAndThrowIfCancelled.bind(dbos),
@@ -111,17 +126,23 @@ export function shortenCheckpoints(isNew: () => boolean): boolean {
       if (owner === undefined)
         return own.keep(workflowId, functionId, functionName, checkConflict, startedAt, completedAt, result);
       const { output = null, error = null, childWorkflowID = null, serialization = null } = result;
-      const step = { workflowId, functionId, functionName, owner, startedAt, completedAt, application };
-      const call = outcomes?.get(functionName) ?? null;
-      const keptAt = await withDbRetry(async () => {
-        const sentAt = elapsedMs();
-        const at = await group.save({ ...step, output, error, childWorkflowID, serialization }, call);
-        if (at !== null && segment !== undefined) segment.provenAt = Math.max(segment.provenAt, sentAt);
-        return at;
-      });
-      if (keptAt === null) throw new DBOSWorkflowConflictError(workflowId);
+      const step = {
+        ...{ workflowId, functionId, functionName, owner, startedAt, completedAt, application },
+        ...{ output, error, childWorkflowID, serialization },
+      };
+      const saved = { step, call: outcomes?.get(functionName) ?? null };
       outcomes?.delete(functionName);
-      if (checkConflict && keptAt !== completedAt) throw new DBOSStepNondeterminismError(workflowId, functionId);
+      const check = (keptAt: number | null): void => {
+        if (keptAt === null) throw new DBOSWorkflowConflictError(workflowId);
+        if (checkConflict && keptAt !== completedAt) throw new DBOSStepNondeterminismError(workflowId, functionId);
+      };
+      if (segment === undefined) {
+        const [keptAt = null] = await withDbRetry(() => group.saveInOrder([saved]));
+        return check(keptAt);
+      }
+      segment.steps ??= new StepsAhead((steps) => saveOf(segment, steps));
+      if (segment.goesAhead.delete(functionName)) await segment.steps.goAhead(saved, check);
+      else await segment.steps.keep(saved, check);
     },
     recordWorkflowOutput: async (workflowId, ended, ownerXid) => {
       const owner = ownerXid ?? currentOwnerXid(workflowId);

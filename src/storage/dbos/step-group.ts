@@ -8,8 +8,10 @@ const STEPS_MAX = 16;
 /** Steps with more text go by themselves. */
 const CHARACTERS_MAX = 64 * 1024;
 
-interface Waiting extends StepToSave {
-  readonly resolve: (keptAt: number | null) => void;
+/** Steps that leave in one statement. */
+interface Waiting {
+  readonly steps: readonly StepToSave[];
+  readonly resolve: (keptAt: readonly (number | null)[]) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -31,9 +33,15 @@ export class StepGroup {
   }
 
   /** As `saveStep`. */
-  save(step: Checkpoint, call: KeptOutcome | null): Promise<number | null> {
+  async save(step: Checkpoint, call: KeptOutcome | null): Promise<number | null> {
+    const [keptAt = null] = await this.saveInOrder([{ step, call }]);
+    return keptAt;
+  }
+
+  /** Keeps steps of one execution, none before the one ahead of it. */
+  saveInOrder(steps: readonly StepToSave[]): Promise<readonly (number | null)[]> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ step, call, resolve, reject });
+      this.#waiting.push({ steps, resolve, reject });
       this.#schedule();
     });
   }
@@ -52,13 +60,15 @@ export class StepGroup {
     const taken: Waiting[] = [];
     const names = new Set<string>();
     let characters = 0;
+    let count = 0;
     for (const one of this.#waiting) {
-      const own = namesOf(one);
-      characters += one.step.output?.length ?? 0;
+      const own = one.steps.flatMap(namesOf);
+      for (const { step } of one.steps) characters += step.output?.length ?? 0;
       if (taken.length > 0 && (characters > CHARACTERS_MAX || own.some((name) => names.has(name)))) break;
       taken.push(one);
+      count += one.steps.length;
       for (const name of own) names.add(name);
-      if (taken.length === STEPS_MAX) break;
+      if (count >= STEPS_MAX) break;
     }
     this.#waiting.splice(0, taken.length);
     return taken;
@@ -72,18 +82,29 @@ export class StepGroup {
     });
   }
 
-  async #keep(steps: readonly Waiting[]): Promise<void> {
-    const [first] = steps;
+  async #keep(taken: readonly Waiting[]): Promise<void> {
+    const [first] = taken;
     if (first === undefined) return;
-    if (steps.length === 1) return this.#keepAlone(first);
+    const steps = taken.flatMap((one) => one.steps);
+    if (steps.length === 1) return this.#keepInOrder(first);
     const kept = await saveSteps(this.#pool, this.#schema, steps).catch(() => null);
-    if (kept === null) await Promise.all(steps.map((one) => this.#keepAlone(one)));
-    else for (const [n, one] of steps.entries()) one.resolve(kept[n] ?? null);
+    if (kept === null) {
+      await Promise.all(taken.map((one) => this.#keepInOrder(one)));
+      return;
+    }
+    let n = 0;
+    for (const one of taken) one.resolve(one.steps.map(() => kept[n++] ?? null));
   }
 
-  async #keepAlone({ step, call, resolve, reject }: Waiting): Promise<void> {
+  async #keepInOrder({ steps, resolve, reject }: Waiting): Promise<void> {
+    const kept: (number | null)[] = [];
     try {
-      resolve(await saveStep(this.#pool, this.#schema, step, call));
+      for (const { step, call } of steps) {
+        // What follows from a step that is not kept is not kept.
+        if (kept.includes(null)) kept.push(null);
+        else kept.push(await saveStep(this.#pool, this.#schema, step, call));
+      }
+      resolve(kept);
     } catch (error) {
       reject(error);
     }

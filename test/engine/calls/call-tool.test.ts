@@ -106,6 +106,7 @@ describeEachDatabase('one call', (kind) => {
       position: async () => 1,
     },
     keepWithStep: null,
+    durable: async () => {},
     earlier: new EarlierCalls(null),
     body: (context: Parameters<typeof spec.execute>[1]) => spec.execute({}, context),
     require: () => {},
