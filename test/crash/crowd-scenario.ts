@@ -62,5 +62,5 @@ export const crowd: Scenario = {
   repeated: ['look'],
   isRacing: true,
   statements: 400,
-  around: WHEN.map((when) => ({ when, text: 'with given (n, workflow_id' })),
+  around: WHEN.map((when) => ({ when, text: 'select n, workflow_id' })),
 };
