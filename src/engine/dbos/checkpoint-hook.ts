@@ -132,16 +132,19 @@ export function shortenCheckpoints(isNew: () => boolean): boolean {
       };
       const saved = { step, call: outcomes?.get(functionName) ?? null };
       outcomes?.delete(functionName);
+      const goesAhead = segment?.goesAhead.delete(functionName) ?? false;
       const check = (keptAt: number | null): void => {
-        if (keptAt === null) throw new DBOSWorkflowConflictError(workflowId);
-        if (checkConflict && keptAt !== completedAt) throw new DBOSStepNondeterminismError(workflowId, functionId);
+        const isOther = checkConflict && keptAt !== completedAt;
+        // What is heard in another step is no result of that: by this error DBOS records nothing.
+        if (keptAt === null || (isOther && goesAhead)) throw new DBOSWorkflowConflictError(workflowId);
+        if (isOther) throw new DBOSStepNondeterminismError(workflowId, functionId);
       };
       if (segment === undefined) {
         const [keptAt = null] = await withDbRetry(() => group.saveInOrder([saved]));
         return check(keptAt);
       }
       segment.steps ??= new StepsAhead((steps) => saveOf(segment, steps));
-      if (segment.goesAhead.delete(functionName)) await segment.steps.goAhead(saved, check);
+      if (goesAhead) await segment.steps.goAhead(saved, check);
       else await segment.steps.keep(saved, check);
     },
     recordWorkflowOutput: async (workflowId, ended, ownerXid) => {
