@@ -181,6 +181,8 @@ const leavesNothing = (
   earlier.willBeNew(callId) &&
   isDeclared(original) &&
   subAgentOf(original) === undefined &&
+  (original.outputGuardrails ?? []).length === 0 &&
+  run.scaffold === null &&
   run.environment === null &&
   (run.memory === null || run.memory.size === 0);
 
