@@ -88,26 +88,7 @@ const OWN_NAMES = new Set([
 /** What a program may name of what everyone has. */
 const NAMED_BACK = new Map(
   [
-    ...[
-      'Object',
-      'Array',
-      'Map',
-      'Set',
-      'WeakMap',
-      'WeakSet',
-      'Date',
-      'RegExp',
-      'Promise',
-      'String',
-      'Number',
-      'Boolean',
-      'Symbol',
-      'BigInt',
-      'ArrayBuffer',
-      'Buffer',
-      'URL',
-      'URLSearchParams',
-    ],
+    ...BUILTINS,
     ...ERRORS,
     ...TYPED,
   ]

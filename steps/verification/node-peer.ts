@@ -33,6 +33,27 @@ const READER = [
 ].join('\n');
 
 const ENDED = 'the program under test has ended';
+/** What either side may name of what everyone has. */
+const BUILTINS = [
+  'Object',
+  'Array',
+  'Map',
+  'Set',
+  'WeakMap',
+  'WeakSet',
+  'Date',
+  'RegExp',
+  'Promise',
+  'String',
+  'Number',
+  'Boolean',
+  'Symbol',
+  'BigInt',
+  'ArrayBuffer',
+  'Buffer',
+  'URL',
+  'URLSearchParams',
+];
 const TYPED = [
   'Int8Array',
   'Uint8Array',

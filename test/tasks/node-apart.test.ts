@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest';
-import type { SubmitTask } from '../../src/index.js';
 import { DOCKER_HOST, describeDocker, TOOLS } from '../harness/docker.js';
-import { ADMIN, dataOf, engineFor } from '../harness/engine.js';
-import { obedient } from './obedient.js';
+import { engineFor } from '../harness/engine.js';
+import { obedient, testsOf } from './obedient.js';
 import { ownVersion } from './own-version.js';
 
 /** Tests of `node:test` whose program is apart: honest programs pass, and none learns or writes what the tests know. */
@@ -147,12 +146,7 @@ describeDocker('a program in JavaScript that is apart from its tests', () => {
         }),
       },
     });
-    const { runId } = await t.engine.submitTask({ task, agent: 'obedient' } as unknown as SubmitTask, ADMIN);
-    while (!['completed', 'failed'].includes((await t.engine.getRun(runId, ADMIN, { waitMs: 60_000 })).status));
-    const [found] = await dataOf(t.engine, runId, 'task.verified');
-    const { tests } = (found as never as { evidence: { tests: { name: string; share: number; stderr: string }[] } })
-      .evidence;
-    return tests;
+    return testsOf(t.engine, task);
   };
 
   it('passes when it is right, as CommonJS and as modules', async () => {

@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest';
-import type { SubmitTask } from '../../src/index.js';
 import { DOCKER_HOST, describeDocker, TOOLS } from '../harness/docker.js';
-import { ADMIN, dataOf, engineFor } from '../harness/engine.js';
-import { obedient } from './obedient.js';
+import { engineFor } from '../harness/engine.js';
+import { obedient, testsOf } from './obedient.js';
 import { ownVersion } from './own-version.js';
 
 /** What tests in Python see of a program under test: honest programs pass, and objects that answer as asked earn nothing. */
@@ -192,12 +191,7 @@ describeDocker('a program in Python, as its tests see it,', () => {
         })),
       },
     });
-    const { runId } = await t.engine.submitTask({ task, agent: 'obedient' } as unknown as SubmitTask, ADMIN);
-    while (!['completed', 'failed'].includes((await t.engine.getRun(runId, ADMIN, { waitMs: 60_000 })).status));
-    const [found] = await dataOf(t.engine, runId, 'task.verified');
-    const { tests } = (found as never as { evidence: { tests: { name: string; share: number; stderr: string }[] } })
-      .evidence;
-    return tests;
+    return testsOf(t.engine, task);
   };
 
   it('earns nothing by what it answers, or reaches', async () => {

@@ -22,14 +22,12 @@ export const chargedEmbeddings = (provider: EmbeddingProvider, metrics: Meter): 
     const used = (inputTokens: number): void => {
       usage = new Usage({ inputTokens, outputTokens: 0, totalTokens: inputTokens });
     };
-    try {
-      const vectors = await provider.embed({ ...request, used });
-      await settle(usage, 'answered');
-      return vectors;
-    } catch (error) {
+    const vectors = await provider.embed({ ...request, used }).catch(async (error: unknown) => {
       await settle(usage, outcomeOf(error));
       throw error;
-    }
+    });
+    await settle(usage, 'answered');
+    return vectors;
   },
 });
 
@@ -41,20 +39,12 @@ async function admitted(request: EmbeddingRequest, metrics: Meter): Promise<Admi
   const charged = { ...chargedIn(scope), turn: scope.turns, execution: `${scope.execution}:e${++asked}`, atOnce: true };
   const said = await new TurnCharges(scope.ctx, charged).admit(target, requestOf(request));
   if (!said.admitted) throw new AttemptRefused(target, said);
-  let isSettled = false;
-  return async (usage, outcome) => {
-    if (isSettled) return;
-    isSettled = true;
-    await said.settle(usage, outcome);
-  };
+  return (usage, outcome) => said.settle(usage, outcome);
 }
 
 function countedOnly(model: string, metrics: Meter): Admission['settle'] {
   const began = performance.now();
-  let isCounted = false;
   return async (usage, outcome) => {
-    if (isCounted) return;
-    isCounted = true;
     metrics.attempted({ model, outcome, seconds: (performance.now() - began) / 1000 });
     if (outcome === 'answered')
       metrics.answered({ model, inputTokens: usage?.inputTokens ?? 0, outputTokens: 0, usd: null });

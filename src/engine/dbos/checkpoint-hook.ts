@@ -139,10 +139,7 @@ export function shortenCheckpoints(isNew: () => boolean): boolean {
         if (keptAt === null || (isOther && goesAhead)) throw new DBOSWorkflowConflictError(workflowId);
         if (isOther) throw new DBOSStepNondeterminismError(workflowId, functionId);
       };
-      if (segment === undefined) {
-        const [keptAt = null] = await withDbRetry(() => group.saveInOrder([saved]));
-        return check(keptAt);
-      }
+      if (segment === undefined) return check(await withDbRetry(() => group.save(step, saved.call)));
       segment.steps ??= new StepsAhead((steps) => saveOf(segment, steps));
       if (goesAhead) await segment.steps.goAhead(saved, check);
       else await segment.steps.keep(saved, check);

@@ -9,8 +9,8 @@ import { type CommittedEvent, eventsAt } from '../../storage/evidence/log-check.
 import {
   type EntriesOfRun,
   entriesOfRuns,
+  type IndexedAny,
   type IndexedEntry,
-  type IndexedForgotten,
   type IndexedLoss,
 } from '../../storage/evidence/log-entries.js';
 import { logSize } from '../../storage/evidence/log-rows.js';
@@ -197,11 +197,7 @@ function whyCut(entries: number, seq: number, { checkpoint: { size } }: Newest):
   return entries < size ? { seq, invariant: 'log_entry', what } : null;
 }
 
-function whyNotIncluded(
-  { proofs }: Seen,
-  entry: IndexedEntry | IndexedLoss | IndexedForgotten,
-  { checkpoint }: Newest,
-): Broken | null {
+function whyNotIncluded({ proofs }: Seen, entry: IndexedAny, { checkpoint }: Newest): Broken | null {
   const { size, root } = checkpoint;
   const { index } = entry;
   const seq = 'document' in entry ? 0 : entry.seq;

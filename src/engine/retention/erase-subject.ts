@@ -12,7 +12,7 @@ import {
 import { isOver } from '../../core/runs/run.js';
 import { enterForgotten } from '../../storage/evidence/forgotten-documents.js';
 import { exportsOfErasure } from '../../storage/exports/exported-runs.js';
-import { eraseMemoryOfSubject } from '../../storage/memory/erase.js';
+import { removeOwned } from '../../storage/memory/erase.js';
 import type { NamedWork } from '../../storage/queue/work-notes.js';
 import {
   countErased,
@@ -128,7 +128,7 @@ async function workOn(context: EngineContext, request: ErasureRequestRow, isStop
       await holdErasureRequest(trx, id, isStopping() ? 0 : LOOK_AGAIN_SECONDS);
       return;
     }
-    const gone = await eraseMemoryOfSubject(trx, tenant, subject);
+    const gone = await removeOwned(trx, { tenant, scope: 'user', owner: subject });
     await finishErasureRequest(trx, id);
     await enterForgotten(trx, gone, { actor: request.actor, reason: request.reason });
   });

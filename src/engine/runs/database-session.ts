@@ -33,7 +33,7 @@ import {
   sessionLabels,
   sessionViewOf,
 } from '../../storage/agents/sessions.js';
-import { removeMemoryOfSession } from '../../storage/memory/erase.js';
+import { removeOwned } from '../../storage/memory/erase.js';
 import { subjectsInSession } from '../../storage/retention/subjects.js';
 import { cursorAfter } from '../../storage/runs/run-list.js';
 import { readRun, updateRun } from '../../storage/runs/runs.js';
@@ -187,7 +187,7 @@ export async function deleteSession(context: EngineContext, id: string, caller: 
     const row = known(await lockSession(trx, caller.tenant, id), id);
     await assertFree(trx, row);
     await deleteSessionRow(trx, row);
-    const gone = await removeMemoryOfSession(trx, caller.tenant, id);
+    const gone = await removeOwned(trx, { tenant: caller.tenant, scope: 'session', owner: id });
     await context.stepContext.memory.enterForgotten(trx, gone, {
       actor: caller.actor,
       reason: 'Its session was deleted',

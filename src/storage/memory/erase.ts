@@ -4,10 +4,15 @@ import { CrdtDocument } from './crdt-document.js';
 import { type DocumentPlace, deleteDocument, documents, lockDocument, updateDocument } from './documents.js';
 import { GONE, type GoneDocument } from './gone-documents.js';
 
-/** Removes the documents that belong to a run. No log misses them: the run alone wrote them, and what it wrote is erased with it. */
-async function removeOwn(trx: Knex.Transaction, tenant: string, runId: string): Promise<void> {
-  await documents(trx).where({ tenant, scope: 'run', owner: runId }).delete();
-}
+/** Removes the documents of an owner, in all spaces of its scope. Gives those that are to be entered into the log. */
+export const removeOwned = (
+  trx: Knex.Transaction,
+  of: { readonly tenant: string; readonly scope: 'run' | 'session' | 'user'; readonly owner: string },
+): Promise<readonly GoneDocument[]> =>
+  documents(trx)
+    .where(of)
+    .delete()
+    .returning([...GONE]);
 
 /**
  * Takes out of memory what a run wrote: its own documents, and its changes of others, which are made again from the changes that are
@@ -18,7 +23,8 @@ export async function eraseMemoryOfRun(
   { id, tenant }: { readonly id: string; readonly tenant: string },
   keepsChanges: boolean,
 ): Promise<void> {
-  await removeOwn(trx, tenant, id);
+  // No log misses these: the run alone wrote them, and what it wrote is erased with it.
+  await removeOwned(trx, { tenant, scope: 'run', owner: id });
   await removeWrites(trx, id);
   if (keepsChanges) return;
   for (const place of await documentsOfRun(trx, id)) await removeChangesOf(trx, place, id);
@@ -41,28 +47,6 @@ async function removeChangesOf(trx: Knex.Transaction, place: DocumentPlace, runI
   const state = { version: row.version, value, labels: labelsOfChanges(left), document: bytes };
   await updateDocument(trx, place, state, { erased: runId });
 }
-
-/** Removes the documents of a subject, in all spaces of its scope. Gives those that are to be entered into the log. */
-export const eraseMemoryOfSubject = (
-  trx: Knex.Transaction,
-  tenant: string,
-  subject: string,
-): Promise<readonly GoneDocument[]> =>
-  documents(trx)
-    .where({ tenant, scope: 'user', owner: subject })
-    .delete()
-    .returning([...GONE]);
-
-/** The same of the documents of a session. */
-export const removeMemoryOfSession = (
-  trx: Knex.Transaction,
-  tenant: string,
-  sessionId: string,
-): Promise<readonly GoneDocument[]> =>
-  documents(trx)
-    .where({ tenant, scope: 'session', owner: sessionId })
-    .delete()
-    .returning([...GONE]);
 
 /** Removes documents whose time is over, those first that were over first. Gives those that are to be entered into the log. */
 export async function removeExpiredDocuments(
