@@ -35,12 +35,16 @@ const STACK_MAX = 4000;
 const NAME_MAX = 200;
 const ITEMS_MAX = 50;
 const DEPTH_MAX = 4;
-/** Of `data` as JSON. */
-const DATA_MAX = 12_000;
+/** Bytes of a line, beside its time and its level. Collectors split a line at 16 KiB. */
+const LINE_BYTES = 16_000;
+/** Bytes of a message as JSON, where a character takes up to six. */
+const MESSAGE_BYTES = 6300;
 
 /** Fields of an object that is a header, a variable or a parameter: how it is called, and what it holds. */
 const NAMING = /^(?:name|key|header|field|variable)$/i;
 const VALUING = /^(?:values?|content)$/i;
+
+const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
 /** Takes the secrets out that are known. Of a text that was cut, the end may be the beginning of one, and is left out too. */
 type WithoutSecrets = (text: string, wasCut: boolean) => string;
@@ -53,8 +57,13 @@ class LineText {
     this.#known = known;
   }
 
-  text(value: unknown): string | undefined {
-    return typeof value === 'string' ? this.clean(value) : undefined;
+  name(value: unknown): string | undefined {
+    return typeof value === 'string' ? this.clean(value, NAME_MAX) : undefined;
+  }
+
+  message(text: string): string {
+    const whole = this.clean(text);
+    return bytesOf(whole) <= MESSAGE_BYTES ? whole : this.clean(text, MESSAGE_BYTES / 6 - 50);
   }
 
   clean(text: string, most = TEXT_MAX): string {
@@ -130,17 +139,18 @@ export function logRecord(
 ): LogRecord {
   const line = new LineText(withoutSecrets);
   const { component, event, taskId, runId, workerId, ...rest } = fields;
-  const about = { taskId: line.text(taskId), runId: line.text(runId), workerId: line.text(workerId) };
-  const data = line.data(rest);
-  const size = JSON.stringify(data).length;
-  return {
-    ...{ component: line.text(component) ?? 'unknown', event: line.text(event) ?? 'unknown' },
+  const about = { taskId: line.name(taskId), runId: line.name(runId), workerId: line.name(workerId) };
+  const record = {
+    ...{ component: line.name(component) ?? 'unknown', event: line.name(event) ?? 'unknown' },
     ...(about.taskId === undefined ? {} : { taskId: about.taskId }),
     ...(about.runId === undefined ? {} : { runId: about.runId }),
     ...(about.workerId === undefined ? {} : { workerId: about.workerId }),
-    message: line.clean(message),
-    ...(Object.keys(data).length === 0 ? {} : { data: size > DATA_MAX ? { cut: true, characters: size } : data }),
+    message: line.message(message),
   };
+  const data = line.data(rest);
+  if (Object.keys(data).length === 0) return record;
+  const isWhole = bytesOf(record) + bytesOf(data) <= LINE_BYTES;
+  return { ...record, data: isWhole ? data : { cut: true, characters: JSON.stringify(data).length } };
 }
 
 /** Where the engine says what an operator should know. */

@@ -121,13 +121,18 @@ test('whatever a line is given, it is one line of bounded JSON', () => {
     { ...{ cycle, big: 10n, nothing: undefined, not: Number.NaN, of: Symbol('s'), run: () => 1 } },
     { lines: 'a\nb\u2028c\ud800' },
     { thrown },
+    // Three bytes for each character, and six for each one that JSON escapes.
+    { list: Array.from({ length: 9 }, () => '漢'.repeat(1300)) },
+    { text: '漢'.repeat(2000), runId: '漢'.repeat(5000), workerId: '\u0001'.repeat(5000) },
+    { list: Array.from({ length: 5 }, () => '\u0001'.repeat(400)) },
   ];
-  for (const details of odd) {
-    const line = JSON.stringify(said(details, 'm'.repeat(100_000)));
-    expect(line.length).toBeLessThan(16_384);
-    expect(line).not.toContain('\n');
-    expect(line.isWellFormed()).toBe(true);
-  }
+  for (const details of odd)
+    for (const message of ['m'.repeat(100_000), '漢'.repeat(100_000), '\u0001'.repeat(100_000)]) {
+      const line = JSON.stringify(said(details, message));
+      expect(Buffer.byteLength(line)).toBeLessThan(16_300);
+      expect(line).not.toContain('\n');
+      expect(line.isWellFormed()).toBe(true);
+    }
   expect(dataOf({ thrown })).toEqual({ unreadable: true });
   expect(logRecord({} as LogFields, 'words')).toEqual({ component: 'unknown', event: 'unknown', message: 'words' });
 });
