@@ -14,7 +14,7 @@ import type { SystemEvent } from '../../core/log/system-event.js';
 import { causesOf } from '../../models/failures/failure-causes.js';
 import { HeldSecret } from '../../models/secrets/held-secret.js';
 import { missingAt } from '../../models/secrets/secret.js';
-import { readSystemEvents } from '../../storage/ops/system-events.js';
+import { countOldEvents, readSystemEvents } from '../../storage/ops/system-events.js';
 import {
   dueWebhooks,
   releaseWebhook,
@@ -91,12 +91,17 @@ async function tellFrom(context: EngineContext, telling: Telling, { position, tr
   while (!isStopping()) {
     const asked = { tenant, shared: true, after, limit: EVENTS_AT_ONCE, kinds };
     const { events, more, head } = await readSystemEvents(knex, asked);
-    if (head.trimmed > after) tellTrimmed(context, name, { after, upTo: head.trimmed });
+    if (head.trimmed > after) {
+      tellTrimmed(context, name, { after, upTo: head.trimmed });
+      after = head.trimmed;
+    }
     if (!(await tellPage(context, telling, { events, after, failed }))) return;
     [after, failed] = [events.at(-1)?.seq ?? after, 0];
     if (more) continue;
     // Events of other kinds need not be looked at again. The head was read before the events, which may go beyond it.
-    if (head.position > after) await webhookTold(knex, name, holder, { position: head.position, delivered: false });
+    // One whose last events were given up fails no more.
+    const position = Math.max(head.position, after);
+    if (position > after || tries > 0) await webhookTold(knex, name, holder, { position, delivered: false });
     return;
   }
 }
@@ -124,7 +129,7 @@ async function tellPage(
     context.metrics.webhookSent(webhook.name, problem === null ? 'delivered' : 'failed');
     if (problem !== null) {
       const place = { after: events[at - 1]?.seq ?? after, tries: at === 0 ? failed + 1 : 1 };
-      await giveBack(context, telling, { ...place, events, event, problem });
+      await giveBack(context, telling, { ...place, event, problem });
       return false;
     }
     const told = { position: event.seq, delivered: true };
@@ -135,7 +140,6 @@ async function tellPage(
 
 interface Failed {
   readonly after: number;
-  readonly events: readonly SystemEvent[];
   readonly event: SystemEvent;
   readonly problem: string;
   readonly tries: number;
@@ -144,22 +148,22 @@ interface Failed {
 /** Tries again later. Events that are too old for it are given up together, so that a server that comes back gets the newer ones. */
 async function giveBack(
   { stepContext: { knex, now }, metrics, log }: EngineContext,
-  { webhook: { name }, holder }: Telling,
-  { after, events, event, problem, tries }: Failed,
+  { webhook: { name, tenant, kinds }, holder }: Telling,
+  { after, event, problem, tries }: Failed,
 ): Promise<void> {
-  const isOld = (one: SystemEvent): boolean => Date.parse(one.at) < now() - TRIED_MS;
-  const lost = isOld(event) ? events.filter((one) => one.seq >= event.seq && isOld(one)) : [];
-  const position = lost.at(-1)?.seq ?? after;
+  const isOld = Date.parse(event.at) < now() - TRIED_MS;
+  const asked = { tenant, shared: true, after, kinds, olderThanMs: TRIED_MS };
+  const { events: lost, upTo: position } = isOld ? await countOldEvents(knex, asked) : { events: 0, upTo: after };
   const waitS = retryWaitS(tries);
-  await webhookFailed(knex, name, holder, { position, waitS, problem, lost: lost.length });
+  await webhookFailed(knex, name, holder, { position, waitS, problem, lost });
   log.warn(
     { component: 'webhooks', event: 'webhook_failed', name, seq: event.seq, problem, tries, waitS },
     'a webhook could not be told of an event; it is tried again',
   );
-  if (lost.length === 0) return;
-  metrics.webhookSent(name, 'given_up', lost.length);
+  if (lost === 0) return;
+  metrics.webhookSent(name, 'given_up', lost);
   log.error(
-    { component: 'webhooks', event: 'webhook_events_given_up', name, events: lost.length, upTo: position },
+    { component: 'webhooks', event: 'webhook_events_given_up', name, events: lost, upTo: position },
     'events that a webhook could not be told of for a day are not tried any more',
   );
 }

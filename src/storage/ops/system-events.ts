@@ -105,20 +105,43 @@ export interface ReadSystemEvents extends SystemEventFilter {
   readonly kinds?: readonly SystemEventKind[];
 }
 
+type Readable = Pick<ReadSystemEvents, 'tenant' | 'shared' | 'after'>;
+
+/** Events after a place that a tenant may read. */
+function eventsOf(db: Knex, { tenant, shared, after }: Readable): Knex.QueryBuilder {
+  const query = events(db).where('position', '>', after);
+  if (tenant !== null)
+    query.where((own) => {
+      own.where({ tenant, shared: false });
+      if (shared) own.orWhere({ shared: true });
+    });
+  return query;
+}
+
+/** How many of the next events of some kinds are too old, up to the first one that is not, and the place of the last of them. */
+export async function countOldEvents(
+  db: Knex,
+  {
+    kinds,
+    olderThanMs,
+    ...from
+  }: Readable & { readonly kinds: readonly SystemEventKind[]; readonly olderThanMs: number },
+): Promise<{ readonly events: number; readonly upTo: number }> {
+  const next = () => eventsOf(db, from).whereIn('kind', [...kinds]);
+  const young = next().whereRaw("at >= now() - ? * interval '1 millisecond'", [olderThanMs]).min('position');
+  const row: { events: string; up_to: string | null } | undefined = await next()
+    .whereRaw('position < coalesce((?), ?)', [young, Number.MAX_SAFE_INTEGER])
+    .first(db.raw('count(*) as events'), db.raw('max(position) as up_to'));
+  return { events: Number(row?.events ?? 0), upTo: Number(row?.up_to ?? from.after) };
+}
+
 /** A page of events that a tenant may read, in their order, and how far the order went before they were read. */
 export async function readSystemEvents(
   db: Knex,
   { tenant, shared, after, limit, kind, kinds, taskId, runId }: ReadSystemEvents,
 ): Promise<{ readonly events: readonly SystemEvent[]; readonly more: boolean; readonly head: SystemEventHead }> {
   const head = headOf(await readHeadRow(db));
-  const query = events(db)
-    .where('position', '>', after)
-    .select(...COLUMNS);
-  if (tenant !== null)
-    query.where((own) => {
-      own.where({ tenant, shared: false });
-      if (shared) own.orWhere({ shared: true });
-    });
+  const query = eventsOf(db, { tenant, shared, after }).select(...COLUMNS);
   if (kind !== undefined) query.where({ kind });
   if (kinds !== undefined) query.whereIn('kind', [...kinds]);
   if (taskId !== undefined) query.where({ task_id: taskId });

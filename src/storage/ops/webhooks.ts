@@ -7,7 +7,10 @@ const HELD = `interval '60 seconds'`;
 
 type Named = { readonly tenant: string; readonly name: string };
 
-/** Names of webhooks that have events before them and may be told now. One that is new begins after the present events. */
+/**
+ * Names of webhooks that have events before them and may be told now, and of those that failed last: of these the next event may
+ * have been given up. One that is new begins after the present events.
+ */
 export async function dueWebhooks(db: Knex, webhooks: readonly Named[]): Promise<ReadonlySet<string>> {
   if (webhooks.length === 0) return new Set();
   const { rows }: { rows: { name: string }[] } = await db.raw(
@@ -17,8 +20,8 @@ export async function dueWebhooks(db: Knex, webhooks: readonly Named[]): Promise
             select g.tenant, g.name, h.position from given g cross join holdfast.system_event_head h
              where not exists (select from holdfast.webhooks w where w.name = g.name)
             on conflict do nothing)
-     select w.name from holdfast.webhooks w join given g using (name) join holdfast.system_event_head h on h.position > w.position
-      where w.due_at <= now() and (w.held_until is null or w.held_until <= now())`,
+     select w.name from holdfast.webhooks w join given g using (name) cross join holdfast.system_event_head h
+      where (h.position > w.position or w.problem is not null) and w.due_at <= now() and (w.held_until is null or w.held_until <= now())`,
     [JSON.stringify(webhooks.map(({ tenant, name }) => ({ tenant, name })))],
   );
   return new Set(rows.map(({ name }) => name));

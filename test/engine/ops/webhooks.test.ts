@@ -62,7 +62,12 @@ describeBothDatabasesSlowly('webhooks', (kind) => {
     { name: 'of-others', tenant: 'elsewhere', url: 'http://127.0.0.1/', kinds: ['run.ended' as const] },
   ];
   const agents = [defineAgent({ agent: new Agent({ name: 'quick', model: scripted([[say('done')]]) }) })];
-  const t = engineFor(kind, { agents, webhooks });
+  const trimmed: unknown[] = [];
+  const keep = (fields: { readonly event: string; readonly name?: unknown }) => {
+    if (fields.event === 'webhook_events_trimmed') trimmed.push(fields.name);
+  };
+  const log = { debug: keep, info: keep, warn: keep, error: keep };
+  const t = engineFor(kind, { agents, webhooks, log });
   const row = (name = 'ends') => t.between(async (knex) => await knex('holdfast.webhooks').where({ name }).first());
   const told = () => requests.map(({ body }) => JSON.parse(body).data.runId);
   /** The first look of a worker makes the row: what came before it is not sent. */
@@ -147,6 +152,13 @@ describeBothDatabasesSlowly('webhooks', (kind) => {
       const name = 'another';
       await knex('holdfast.webhooks').insert({ tenant: 'default', name, position: 0 });
       expect([...(await dueWebhooks(knex, [{ tenant: 'default', name }]))]).toEqual([name]);
+      // The last event was given up: the one that fails is looked at again, whether or not another event comes.
+      const head = knex('holdfast.system_event_head').select('position');
+      await knex('holdfast.webhooks').where({ name }).update({ position: head, problem: 'away' });
+      expect([...(await dueWebhooks(knex, [{ tenant: 'default', name }]))]).toEqual([name]);
+      await knex('holdfast.webhooks').where({ name }).update({ problem: null });
+      expect([...(await dueWebhooks(knex, [{ tenant: 'default', name }]))]).toEqual([]);
+      await knex('holdfast.webhooks').where({ name }).update({ position: 0 });
       expect(await takeWebhook(knex, name, 'first')).toEqual({ position: 0, tries: 0 });
       expect([...(await dueWebhooks(knex, [{ tenant: 'default', name }]))]).toEqual([]);
       expect(await takeWebhook(knex, name, 'second')).toBeNull();
@@ -182,5 +194,27 @@ describeBothDatabasesSlowly('webhooks', (kind) => {
     expect(told().slice(tried)).not.toContain(old.id);
     const refused = { problem: 'the server cannot be reached: ECONNREFUSED' };
     await expect.poll(() => row('nowhere'), SLOWLY).toMatchObject(refused);
+  });
+
+  it('give up all events that are a day old together, and say once that retention removed some', async () => {
+    statuses = Array.from({ length: 1000 }, () => 503);
+    const ends = async () => (await t.engine.listWebhooks(ADMIN)).items.find(({ name }) => name === 'ends');
+    const before = (await ends())?.givenUp ?? 0;
+    await t.between(async (knex) => {
+      await knex.raw(
+        `insert into holdfast.system_events (tenant, kind, data, at)
+         select 'default', 'run.ended', '{}', now() - interval '25 hours' from generate_series(1, 250)`,
+      );
+      await knex('holdfast.system_event_head').update({ trimmed: 1 });
+      await knex('holdfast.webhooks')
+        .where({ name: 'nowhere' })
+        .update({ position: 0, tries: 0, due_at: knex.fn.now() });
+    });
+    const tried = requests.length;
+    await expect.poll(async () => (await ends())?.givenUp, SLOWLY).toBe(before + 250);
+    expect(requests.length - tried).toBe(1);
+    const tries = async () => (await t.engine.listWebhooks(ADMIN)).items.find(({ name }) => name === 'nowhere')?.tries;
+    await expect.poll(tries, SLOWLY).toBeGreaterThan(1);
+    expect(trimmed).toEqual(['nowhere']);
   });
 });
