@@ -53,10 +53,13 @@ const SHARE: Range = [0, 1];
 const ANY: Range = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
 type Range = readonly [least: number, most: number];
 
+/** Tasks that a rule reads of its windows; the newest ones. */
+export const TASKS_MOST = 100_000;
+
 /** Between what a measure lies. One that is not named is not negative. */
 const RANGES: { readonly [M in AlertMeasure]?: Range } = {
   ...{ passRate: SHARE, errorRate: SHARE, timeoutRate: SHARE, quality: SHARE, diversity: SHARE },
-  reward: ANY,
+  ...{ reward: ANY, tasks: [0, TASKS_MOST] },
 };
 
 function rangeOf(measure: AlertMeasure, { type }: AlertCondition): Range {

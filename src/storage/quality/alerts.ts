@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import type { AlertMeasure, AlertRule } from '../../core/agents/alert-rules.js';
+import { type AlertMeasure, type AlertRule, TASKS_MOST } from '../../core/agents/alert-rules.js';
 import type { AlertState } from '../../core/quality/alert.js';
 import type { AlertStanding } from '../../core/quality/alert-state.js';
 import { appendSystemEvent } from '../ops/system-events.js';
@@ -25,17 +25,22 @@ export interface AlertRow {
 }
 
 type Named = Pick<AlertRow, 'tenant' | 'name'>;
+type Timed = Named & Pick<AlertRule, 'everySeconds'>;
+
+/** A rule that now has a shorter `everySeconds` does not wait for the time that the longer one gave it. */
+const isDue = (everySeconds: string): string =>
+  `(next_at <= now() or next_at > now() + ${everySeconds} * interval '1 second')`;
 
 const alerts = (db: Knex) => db<AlertRow>('holdfast.alerts');
 
 /** Rules that a worker has to look at by the clock of the database, and those that no worker has looked at yet. */
-export async function dueAlerts(db: Knex, rules: readonly Named[]): Promise<readonly Named[]> {
+export async function dueAlerts(db: Knex, rules: readonly Timed[]): Promise<readonly Named[]> {
   if (rules.length === 0) return [];
   const { rows }: { rows: Named[] } = await db.raw(
-    `select r.tenant, r.name from json_to_recordset(?::json) r(tenant text, name text)
+    `select r.tenant, r.name from json_to_recordset(?::json) r(tenant text, name text, every_s float8)
        left join holdfast.alerts a on a.tenant = r.tenant and a.name = r.name
-      where a.next_at is null or a.next_at <= now() order by a.next_at nulls first`,
-    [JSON.stringify(rules.map(({ tenant, name }) => ({ tenant, name })))],
+      where next_at is null or ${isDue('every_s')} order by next_at nulls first`,
+    [JSON.stringify(rules.map(({ tenant, name, everySeconds }) => ({ tenant, name, every_s: everySeconds })))],
   );
   return rows;
 }
@@ -43,12 +48,12 @@ export async function dueAlerts(db: Knex, rules: readonly Named[]): Promise<read
 /** Locks the row of an alert that is due, with the time of the database; undefined: another worker has it, or it is not due. */
 export async function holdDueAlert(
   trx: Knex.Transaction,
-  { tenant, name }: Named,
+  { tenant, name, everySeconds }: Timed,
 ): Promise<(AlertRow & { readonly now: Date }) | undefined> {
   await trx.raw('insert into holdfast.alerts (tenant, name) values (?, ?) on conflict do nothing', [tenant, name]);
   return alerts(trx)
     .where({ tenant, name })
-    .whereRaw('next_at <= now()')
+    .whereRaw(isDue('?::float8'), [everySeconds])
     .forUpdate()
     .skipLocked()
     .first('*', trx.raw('now() as now'));
@@ -70,9 +75,6 @@ const MEASURED: Readonly<Record<AlertMeasure, string>> = {
 
 /** A look that takes longer is given up, and made again when the rule is due. */
 const TIMEOUT = `set local statement_timeout = '5s'`;
-/** Tasks that a rule looks at; the newest ones. */
-const TASKS_MOST = 100_000;
-
 export interface MeasuredWindow {
   readonly tasks: number;
   readonly value: number | null;
@@ -133,13 +135,10 @@ export async function keepEvaluation(
 }
 
 /** Leaves a rule that could not be looked at until it is due again: a look that fails each time would be made without a pause. */
-export async function postponeAlert(
-  db: Knex,
-  { tenant, name, everySeconds }: Named & Pick<AlertRule, 'everySeconds'>,
-): Promise<void> {
+export async function postponeAlert(db: Knex, { tenant, name, everySeconds }: Timed): Promise<void> {
   await db.raw(
-    `insert into holdfast.alerts as a (tenant, name, next_at) values (?, ?, now() + ? * interval '1 second')
-     on conflict (tenant, name) do update set next_at = greatest(a.next_at, excluded.next_at)`,
+    `insert into holdfast.alerts (tenant, name, next_at) values (?, ?, now() + ? * interval '1 second')
+     on conflict (tenant, name) do update set next_at = excluded.next_at`,
     [tenant, name, everySeconds],
   );
 }

@@ -26,6 +26,8 @@ it('a bound that the measure never passes, or always, is refused by name', () =>
     threshold('errorRate', { above: 0.5, clear: -0.1 }),
     { measure: 'passRate', when: { type: 'change', below: -10 } },
     threshold('tasks', { below: 5 }),
+    // A rule reads no more tasks than that.
+    threshold('tasks', { above: 100_000 }, { minTasks: 0 }),
   );
   expect(found).toEqual({
     '0/when/below': 'expected a bound that can be passed: passRate is 0 to 1',
@@ -39,6 +41,7 @@ it('a bound that the measure never passes, or always, is refused by name', () =>
     '8/when/clear': expect.any(String),
     '9/when/below': 'expected a bound that can be passed: passRate changes by -1 to 1',
     '10/when/below': 'never fires: a window with fewer tasks than 10 says nothing (`minTasks`)',
+    '11/when/above': 'expected a bound that can be passed: tasks is 0 to 100000',
   });
 });
 
@@ -49,6 +52,7 @@ it('bounds that can be passed are taken', () => {
     threshold('reward', { below: -3 }),
     threshold('tasks', { below: 5 }, { minTasks: 0 }),
     threshold('tokens', { above: 100_000 }),
+    threshold('tasks', { above: 99_999 }),
     { measure: 'passRate', when: { type: 'change', below: -0.2, clear: 0 } },
     { measure: 'passRate', when: { type: 'anomaly', below: -3 } },
     { measure: 'usd', when: { type: 'change', below: -5 } },

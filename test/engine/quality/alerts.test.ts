@@ -80,4 +80,14 @@ describeEachDatabase('alert rules', (kind) => {
     const elsewhere = await t.engine.listAlerts({ ...ADMIN, tenant: 'elsewhere' });
     expect(elsewhere.items.map(({ name }) => name)).toEqual(['elsewhere']);
   });
+
+  it('are evaluated in their own time, also after a restart that made it shorter', async () => {
+    const evaluated = async () => (await alert()).evaluatedAt ?? '';
+    await expect.poll(evaluated, { timeout: 15_000 }).not.toBe('');
+    await t.between(async (knex) => {
+      await knex('holdfast.alerts').update({ next_at: knex.raw(`now() + interval '1 day'`) });
+    });
+    const before = await evaluated();
+    await expect.poll(evaluated, { timeout: 15_000 }).not.toBe(before);
+  });
 });
