@@ -9,6 +9,7 @@ import {
   reasonOfRule,
   statusesOf,
   TRIMMED,
+  type Trimmed,
 } from '../../core/retention/retention.js';
 import { SEGMENT_WORKFLOW } from '../../core/runs/run.js';
 import {
@@ -76,14 +77,14 @@ async function sweepOf(context: EngineContext, sweep: Sweep): Promise<void> {
   const { knex } = context.stepContext;
   const { chore: name, tenant, isStopping } = sweep;
   for (const rule of rulesOf(retention.runs, tenant))
-    for (const status of statusesOf(rule)) await followRule(context, { ...rule, status }, sweep);
+    for (const status of statusesOf(rule))
+      await followRule(context, { ...rule, status, ...(tenant === null ? {} : { tenant }) }, sweep);
   while (!isStopping() && (await removeEmptyBatches(knex, { tenant, limit: ROWS_AT_ONCE })) === ROWS_AT_ONCE)
     await putOffChore(knex, name, TAKEN_MS);
   while (!isStopping() && (await forgetExpired(knex, tenant)) === ROWS_AT_ONCE) await putOffChore(knex, name, TAKEN_MS);
   for (const what of TRIMMED) {
     const days = retention.days[what];
-    // Events of the system go in the order of all tenants.
-    if (days === null || (tenant !== null && what === 'systemEvents')) continue;
+    if (days === null || !isTrimmedOf(what, tenant)) continue;
     const trimming = { days, tenant, limit: ROWS_AT_ONCE, workflows: WORKFLOWS };
     const trim = () => (what === 'recordings' ? trimRecordings(knex, trimming) : trimRows(knex, what, trimming));
     while (!isStopping() && (await trim()) === ROWS_AT_ONCE) await putOffChore(knex, name, TAKEN_MS);
@@ -98,11 +99,12 @@ const forgetExpired = (knex: Knex, tenant: string | null): Promise<number> =>
     return gone.length;
   });
 
-/** The rules that take runs of a tenant, and of it alone. */
+/** The rules that take runs of a tenant, or of any (null). */
 const rulesOf = (rules: readonly RetentionRule[], tenant: string | null): readonly RetentionRule[] =>
-  tenant === null
-    ? rules
-    : rules.filter((rule) => (rule.tenant ?? tenant) === tenant).map((rule) => ({ ...rule, tenant }));
+  tenant === null ? rules : rules.filter((rule) => (rule.tenant ?? tenant) === tenant);
+
+/** Events of the system go in the order of all tenants. */
+const isTrimmedOf = (what: Trimmed, tenant: string | null): boolean => tenant === null || what !== 'systemEvents';
 
 async function followRule(
   context: EngineContext,
@@ -168,12 +170,12 @@ export async function previewRetention(
   assertMay(caller, of, 'viewer');
   const counted = (n: number) => ({ count: Math.min(n, COUNTED), atLeast: n > COUNTED });
   const runs: RetentionView['runs'] = [];
-  for (const rule of context.retention.runs)
+  for (const rule of rulesOf(context.retention.runs, tenant))
     runs.push({ rule, ...counted(await countOfRule(knex, rule, tenant, COUNTED + 1)) });
   const trimmed: RetentionView['trimmed'] = [];
   for (const what of TRIMMED) {
     const olderThanDays = context.retention.days[what];
-    if (olderThanDays === null) continue;
+    if (olderThanDays === null || !isTrimmedOf(what, tenant)) continue;
     const trimming = { days: olderThanDays, tenant, limit: COUNTED + 1, workflows: WORKFLOWS };
     trimmed.push({ what, olderThanDays, ...counted(await countToTrim(knex, what, trimming)) });
   }

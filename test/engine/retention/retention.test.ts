@@ -73,7 +73,10 @@ describeEachDatabaseSlowly('retention', (kind) => {
     await age(31, [old.id, other.id, waits.id, acme.id]);
     const before = await t.engine.verifyRun(ancient.id, ADMIN);
     const preview = await t.engine.previewRetention(ADMIN);
-    expect(preview.runs.map(({ count }) => count)).toEqual([1, 1, 0]);
+    // A tenant is told of no rule of another one.
+    expect(preview.runs.map(({ count }) => count)).toEqual([1, 1]);
+    const ofAll = await t.engine.previewRetention(ADMIN, 'installation');
+    expect(ofAll.runs.map(({ count }) => count)).toEqual([1, 1, 1]);
     expect(preview.trimmed).toContainEqual({ what: 'accessLog', olderThanDays: 10, count: 0, atLeast: false });
     expect(await codeOf(old.id)).toBe('there');
     const acmeAdmin = { ...ADMIN, tenant: 'acme' };
@@ -174,16 +177,23 @@ describeEachDatabaseSlowly('retention', (kind) => {
       await knex('holdfast.exports').update({ completed_at: old });
     });
     expect(await recorded(asked, waits)).toEqual([asked, waits]);
-    const { trimmed } = await t.engine.previewRetention(ADMIN);
+    await t.between(async (knex) => {
+      await knex('holdfast.system_events').where({ run_id: over.id }).update({ at: old });
+    });
+    // What waits for the hour would not go now of one tenant.
+    expect((await t.engine.previewRetention(ADMIN)).trimmed.map(({ what }) => what)).not.toContain('systemEvents');
+    const { trimmed } = await t.engine.previewRetention(ADMIN, 'installation');
     expect(trimmed.map(({ what, count }) => [what, count])).toEqual([
       ['recordings', 3],
       ['accessLog', 1],
       ['idempotencyKeys', 1],
       ['exports', 1],
-      ['systemEvents', 0],
+      ['systemEvents', expect.any(Number)],
     ]);
     await done(async () =>
-      expect((await t.engine.previewRetention(ADMIN)).trimmed.map(({ count }) => count)).toEqual([0, 0, 0, 0, 0]),
+      expect((await t.engine.previewRetention(ADMIN, 'installation')).trimmed.map(({ count }) => count)).toEqual([
+        0, 0, 0, 0, 0,
+      ]),
     );
     expect(await recorded(over, waits, young, asked)).toEqual([young]);
     await expect(exported()).rejects.toMatchObject({ code: 'export_unknown' });
