@@ -25,6 +25,7 @@ import * as memoryEmbeddings from './0050-memory-embeddings.js';
 import * as forgottenDocuments from './memory/0055-forgotten-documents.js';
 import * as webhookDeliveries from './ops/0056-webhook-deliveries.js';
 import * as runDeadlines from './runs/0057-run-deadlines.js';
+import * as pinsByList from './runs/0060-pins-by-list.js';
 
 export interface Migration {
   readonly name: string;
@@ -59,4 +60,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0055-forgotten-documents', up: forgottenDocuments.up },
   { name: '0056-webhook-deliveries', up: webhookDeliveries.up },
   { name: '0057-run-deadlines', up: runDeadlines.up },
+  { name: '0060-pins-by-list', up: pinsByList.up },
 ];

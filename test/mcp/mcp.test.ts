@@ -260,6 +260,21 @@ describeEachDatabaseSlowly('MCP servers', (kind) => {
     http = await serveHttp(make, http.port);
   });
 
+  it('lists go with the last run that was given them', async () => {
+    state.description = 'Writes to the file of one customer.';
+    const [first, second] = [await runToRest(t.engine, 'http'), await runToRest(t.engine, 'http')];
+    state.description = 'Writes.';
+    const kept = () =>
+      t.between((knex) =>
+        knex('holdfast.mcp_lists').where('definitions', 'like', '%of one customer%').select('digest'),
+      );
+    const erase = (id: string) => t.engine.eraseRun(id, { reason: 'asked for' }, ADMIN);
+    await erase(first.id);
+    expect(await kept()).toHaveLength(1);
+    await erase(second.id);
+    expect(await kept()).toHaveLength(0);
+  });
+
   it('believes hints of a server only where the agent does', async () => {
     const run = await runToRest(t.engine, 'hinted');
     expect((await dataOf(t.engine, run.id, 'call.checked')).map((data) => data['effect'])).toEqual(['pure', 'unsafe']);

@@ -17,6 +17,19 @@ export async function readPin(db: Knex, runId: string, server: string): Promise<
   return row ?? null;
 }
 
+/** Keeps a list, and holds it until the transaction ends: an erasure may take one that no run has. */
+async function keepList(
+  trx: Knex.Transaction,
+  list: { readonly tenant: string; readonly digest: string; readonly definitions: string },
+): Promise<void> {
+  const { tenant, digest } = list;
+  let held: object | undefined;
+  while (held === undefined) {
+    await trx('holdfast.mcp_lists').insert(list).onConflict(['tenant', 'digest']).ignore();
+    held = await trx('holdfast.mcp_lists').where({ tenant, digest }).forKeyShare().first('digest');
+  }
+}
+
 /** Gives a run the tool list of a server, for good: the first one stands, and is what comes back. */
 export async function pinList(
   trx: Knex.Transaction,
@@ -25,10 +38,7 @@ export async function pinList(
   definitions: readonly McpDefinition[],
 ): Promise<McpPin> {
   const digest = listDigest(definitions);
-  await trx('holdfast.mcp_lists')
-    .insert({ tenant: run.tenant, digest, definitions: canonical(definitions) })
-    .onConflict(['tenant', 'digest'])
-    .ignore();
+  await keepList(trx, { tenant: run.tenant, digest, definitions: canonical(definitions) });
   await trx('holdfast.mcp_pins')
     .insert({ run_id: run.id, server, tenant: run.tenant, digest, segment: run.segment })
     .onConflict(['run_id', 'server'])
@@ -58,4 +68,30 @@ export async function copyPins(
     .whereIn('server', [...servers])
     .select('server', 'tenant', 'digest', 'segment');
   if (pins.length > 0) await trx('holdfast.mcp_pins').insert(pins.map((pin) => ({ ...pin, run_id: to })));
+}
+
+/** Takes the lists of a run from it. A list that no other run was given goes. */
+export async function forgetPins(trx: Knex.Transaction, runId: string): Promise<void> {
+  const pins: { tenant: string; digest: string }[] = await trx('holdfast.mcp_pins')
+    .where({ run_id: runId })
+    .delete()
+    .returning(['tenant', 'digest']);
+  const [pin] = pins;
+  if (pin === undefined) return;
+  const lists = () =>
+    trx('holdfast.mcp_lists')
+      .where({ tenant: pin.tenant })
+      .whereIn(
+        'digest',
+        pins.map(({ digest }) => digest),
+      );
+  // A statement of its own: the next one sees the pin of a transaction that held the lock.
+  await lists().orderBy('digest').forUpdate().select('digest');
+  await lists()
+    .whereNotExists(
+      trx('holdfast.mcp_pins as p')
+        .whereRaw('p.tenant = mcp_lists.tenant and p.digest = mcp_lists.digest')
+        .select(trx.raw('1')),
+    )
+    .delete();
 }

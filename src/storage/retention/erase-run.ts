@@ -3,6 +3,7 @@ import { ERRORS, isErrorCode } from '../../core/errors/errors.js';
 import { canonical } from '../../core/json.js';
 import { EMPTY_STATE } from '../../core/log/state.js';
 import { errorView } from '../../core/runs/run.js';
+import { forgetPins } from '../agents/mcp-lists.js';
 import { removeItemsOfRun } from '../agents/session-cut.js';
 import { readJsonIfLegible } from '../database/stored-json.js';
 import { ERASED_NAME } from '../exports/export-tags.js';
@@ -36,17 +37,9 @@ export async function eraseContent(trx: Knex.Transaction, run: RunRow, keepsMemo
   const { status, segment } = run;
   const state = canonical({ ...EMPTY_STATE, status, segment });
   await trx('holdfast.run_heads').where({ run_id: id }).update({ state });
-  const made = [
-    'calls',
-    'snapshots',
-    'fold_snapshots',
-    'timers',
-    'mcp_pins',
-    'crashes',
-    'trajectories',
-    'trajectories_due',
-  ];
+  const made = ['calls', 'snapshots', 'fold_snapshots', 'timers', 'crashes', 'trajectories', 'trajectories_due'];
   for (const table of made) await trx(`holdfast.${table}`).where({ run_id: id }).delete();
+  await forgetPins(trx, id);
   await eraseInterruptions(trx, id);
   await trx('holdfast.rewards').where({ run_id: id }).update({ data: null });
   await eraseTaskOf(trx, id);
@@ -148,6 +141,7 @@ export async function removeRun(trx: Knex.Transaction, run: RunRow, by: Erasing)
   await removeFromExports(trx, run);
   await dropArtifacts(trx, run.id);
   await eraseMemoryOfRun(trx, run, true);
+  await forgetPins(trx, run.id);
   if (run.session_id !== null) await removeItemsOfRun(trx, run.tenant, run.session_id, run.id);
   await deleteRunRows(trx, run.id);
 }
