@@ -1,7 +1,7 @@
 import pino from 'pino';
 import type { Settings } from '../config.js';
 import { type EngineLog, type LogFields, logRecord } from '../core/ops/log-record.js';
-import { shownBeginning, withoutKnownSecrets } from '../models/secrets/known-secrets.js';
+import { shownPart } from '../models/secrets/known-secrets.js';
 
 /** One line of JSON for each thing that is said: docs/operate/logs.md. */
 export function jsonLog(level: Settings['logLevel']): EngineLog {
@@ -12,8 +12,7 @@ export function jsonLog(level: Settings['logLevel']): EngineLog {
     },
     pino.destination({ fd: 2, sync: true }),
   );
-  const record = (fields: LogFields, message: string) =>
-    logRecord(fields, message, (text, wasCut) => (wasCut ? shownBeginning(text) : withoutKnownSecrets(text)));
+  const record = (fields: LogFields, message: string) => logRecord(fields, message, shownPart);
   return {
     debug: (fields, message) => lines.debug(record(fields, message)),
     info: (fields, message) => lines.info(record(fields, message)),

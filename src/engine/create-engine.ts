@@ -71,7 +71,7 @@ import { assertNoLimits, limitedIn, limitsIn } from './queue/dispatch-limits.js'
 import { DispatchWaker, SEGMENT_QUEUE, segmentQueue, WAKE_CHANNEL } from './queue/segment-queue.js';
 import { replayWaiting } from './replay/replay-waiting.js';
 import { cancellations } from './runs/cancel-run.js';
-import { declaredSecrets, knowAll, secretFiles } from './secrets/declared-secrets.js';
+import { declaredSecrets, knowAll, knowServer, secretFiles } from './secrets/declared-secrets.js';
 import { DeltaHub } from './streaming/delta-hub.js';
 import { RunNews } from './streaming/run-news.js';
 import { SystemFeed } from './streaming/system-events.js';
@@ -227,7 +227,7 @@ async function launch(
     approvalTimeoutMs,
     ...{ ...money, crashLimit },
     metrics,
-    mcp: new McpConnections(config.log === undefined ? null : serverLines(log)),
+    mcp: new McpConnections(config.log === undefined ? null : serverLines(log), knowServer),
     mcpLists: storedLists(database.knex),
     memory: { ...MEMORY_EVIDENCE, enterForgotten },
     embeddings: chargedEmbeddings(embeddings, metrics),

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import type { ToolDeclaration } from '../../src/core/tools/tool.js';
+import { withoutKnownSecrets } from '../../src/models/secrets/known-secrets.js';
 import { defineTool, isDeclared, toolSpecOf } from '../../src/tools/define/define-tool.js';
 import { boundOutput } from '../../src/tools/define/output-bound.js';
 import { contextWith } from './tool-context.js';
@@ -329,6 +330,11 @@ describe('a body apart', () => {
     ['with an unknown limit', { limits: { disk: 1 } }, '/limits/disk'],
   ])('is refused %s', (_what, change, pointer) => {
     expect(refusal({ ...apart, ...change }).fields.map((field) => field.pointer)).toContain(pointer);
+  });
+
+  it('has variables that are known as secrets where their name says so', () => {
+    defineTool({ ...apart, env: { LAB_API_KEY: 'Ie58cRx2WmZt67Pd', CITY: 'Nf20vSy9AqLk41Hb' } } as never);
+    expect(withoutKnownSecrets('Ie58cRx2WmZt67Pd Nf20vSy9AqLk41Hb')).toBe('[redacted] Nf20vSy9AqLk41Hb');
   });
 
   it('and its bounds are refused of a body here', () => {

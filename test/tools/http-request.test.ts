@@ -193,6 +193,14 @@ describe('arguments', () => {
         'X-Webauth-User',
         'X-SSL-Client-S-DN',
       ],
+      ...[
+        'X-Auth-Request-User',
+        'X-Authenticated-User',
+        'X-MS-Client-Principal',
+        'X-Amzn-Oidc-Identity',
+        'X-Client-Cert',
+      ],
+      ...['X-Consumer-Username', 'Tailscale-User-Login', 'X-Appengine-User-Email', 'X-Userinfo'],
     ].map((name): [string, object] => [
       'headers.0.name',
       { method: 'get', url: 'https://x.example/', headers: [{ name, value: '/admin' }] },

@@ -3,7 +3,7 @@ import { HoldfastError } from '../../src/core/errors/errors.js';
 import { checksOf, strictest } from '../../src/core/grants/capability.js';
 import { type Standing, standingFor } from '../../src/core/interruptions/standing.js';
 import { isObject, type JsonObject, type JsonValue, plainText, toJson } from '../../src/core/json.js';
-import type { EventData } from '../../src/core/log/event.js';
+import type { CapabilityCheck, EventData } from '../../src/core/log/event.js';
 import type { CallOfPlan } from '../../src/core/plans/approved-plan.js';
 import { approvalText, callDigest } from '../../src/core/runs/call.js';
 import type { ToolSpec } from '../../src/core/tools/tool.js';
@@ -84,7 +84,7 @@ export function authorizeCall(
   const capabilities = checks.map((check) => check.capability);
   const needs = { agent, tool: spec.name, version: spec.version, needs: capabilities };
   // What was approved for all such calls was so before anyone knew what this run would read.
-  const byTrust = granted === 'ask' && strictest(checksOf(scope.run.grants, spec, input)) === 'allow';
+  const byTrust = granted === 'ask' && asksByTrust(checks, checksOf(scope.run.grants, spec, input));
   const held = judged === 'ask' && !byTrust ? standingFor(scope.source.standing(call.callId) ?? standing, needs) : null;
   const plan =
     judged === 'ask' && held === null
@@ -112,6 +112,10 @@ export function authorizeCall(
     ...{ repeatApprovedBy: null, allowedElsewhere: null, waitDecision: null, agentState: null },
   };
 }
+
+/** Whether one of the checks asks only for what the run has read from outside. */
+const asksByTrust = (checks: readonly CapabilityCheck[], trusting: readonly CapabilityCheck[]): boolean =>
+  checks.some(({ effect }, index) => effect === 'ask' && trusting[index]?.effect === 'allow');
 
 /** Why a call that is to be asked for need not be; null: it is asked for. */
 function approvedBefore(held: Standing | null, plan: PlanOfCheck | null): string | null {

@@ -106,9 +106,9 @@ async function throughGuard<T>(
   call.sent = true;
   const { effect, onUnknownEffect } = call.authorized.wrapped.spec;
   try {
-    await assertUnchanged(scope, call.source);
     const repeatable = effect !== 'unsafe' || onUnknownEffect === 'rerun';
-    return await scope.ctx.mcp.call(server, repeatable, call.signal, request);
+    const ready = () => assertUnchanged(scope, call.source);
+    return await scope.ctx.mcp.call(server, { repeatable, signal: call.signal, ready }, request);
   } catch (error) {
     if (error instanceof HoldfastError || error instanceof EffectUnknown) call.failure = error;
     throw error;

@@ -7,7 +7,6 @@ import type { CallOutcome } from '../../src/core/log/call-outcome.js';
 import type { EventData } from '../../src/core/log/event.js';
 import type { Wait } from '../../src/core/runs/ending.js';
 import type { ContextChange } from '../../src/core/runs/run-context.js';
-import type { ToolSpec } from '../../src/core/tools/tool.js';
 import { requestersOf } from '../../src/storage/log/requesters.js';
 import { type CallIntent, outcomeOf, rowOf } from '../../src/storage/runs/calls.js';
 import { isDeclared } from '../../src/tools/define/define-tool.js';
@@ -216,9 +215,14 @@ function applyState(scope: SegmentContext, result: Result, tool: string): void {
 }
 
 /** What a call read of memory, and what it brought in, is the provenance of its later writes. */
-function applyMemory({ memory }: SegmentContext, result: Result, { label }: ToolSpec): void {
+function applyMemory({ memory }: SegmentContext, result: Result, { refusal, wrapped }: AuthorizedCall): void {
   if (result.type !== 'settled' && result.type !== 'tripped') return;
-  if (result.outcome.type === 'refused') return;
+  const { label } = wrapped.spec;
+  if (result.outcome.type === 'refused') {
+    // A body that was denied something had begun, and what it was denied may be another's word, such as a redirect.
+    if (refusal === null && result.outcome.why === 'denied' && label !== undefined) memory.add({ labels: [label] });
+    return;
+  }
   if (label !== undefined) memory.add({ labels: [label] });
   if (result.outcome.memory !== undefined) memory.add(result.outcome.memory);
 }
@@ -270,7 +274,7 @@ function logEnded(scope: SegmentContext): void {
       noteLogged(scope, callId, key, result.outcome);
     }
     applyState(scope, result, tool);
-    applyMemory(scope, result, authorized.wrapped.spec);
+    applyMemory(scope, result, authorized);
     const error = endOfRun(scope, authorized, result);
     if (error !== null) scope.stop = { type: 'failed', error };
     if (result.type === 'unknown') {

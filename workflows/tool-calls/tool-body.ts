@@ -39,13 +39,20 @@ function plainBodyOf(scope: SegmentContext, authorized: AuthorizedCall): (contex
   return source === undefined ? invoke : mcpBody(authorized, source, invoke);
 }
 
-/** What a tool asks for while it works: the same grants decide, and `ask` holds only for a call that was approved. */
+/**
+ * What a tool asks for while it works: the same grants decide, and `ask` holds only for a call that was approved. What calls beside it
+ * bring in does not count.
+ */
 export function requirementOf(scope: SegmentContext, authorized: AuthorizedCall): (capability: string) => void {
+  const { grants } = scope.run;
+  const labels = authorized.wrapped.spec.effect === 'unsafe' ? scope.memory.labels : [];
+  /** A standing decision reaches as far as its scope, and not to what only untrusted input makes a question. */
+  const stands = (capability: string): boolean =>
+    authorized.standing?.covers(capability) === true && checkCapability(grants, capability).effect === 'ask';
   return (capability) => {
-    const labels = authorized.wrapped.spec.effect === 'unsafe' ? scope.memory.labels : [];
-    const check = checkCapability(scope.run.grants, capability, labels);
-    // An approval of the call is one of what it does; a standing decision reaches as far as its scope.
-    const approved = authorized.standing === null ? authorized.approved : authorized.standing.covers(check.capability);
+    const check = checkCapability(grants, capability, labels);
+    // An approval of the call is one of what it does.
+    const approved = authorized.standing === null ? authorized.approved : stands(check.capability);
     if (check.effect === 'allow' || (check.effect === 'ask' && approved)) return;
     const why = check.effect === 'ask' ? 'it needs an approval, which this call did not get' : check.reason;
     throw new HoldfastError('capability_denied', `${authorized.wrapped.spec.name} needs ${check.capability}: ${why}.`);

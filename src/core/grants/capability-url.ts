@@ -166,8 +166,9 @@ const BEFORE_SCHEME = 3;
 /** Those before the path. */
 const BEFORE_PATH = BEFORE_SCHEME + 4;
 const WEB_PORTS: ReadonlySet<Token> = new Set(['', '80', '443']);
-/** The separators, and signs that a server without Unicode turns into them. */
-const SEPARATORS = /[/\\\u2044\u2215\u2216\u29f5\u29f8]/;
+/** The separators, and signs that look like them or that a code page without Unicode writes as them. */
+const SEPARATORS =
+  /[/\\\u00a5\u1735\u2041\u2044\u20a9\u2215\u2216\u2571\u2572\u27cb\u27cd\u29f5\u29f8\u29f9\u2cc6\u3033\u31d3\u31d4]/;
 /** What begins a query, a fragment, a parameter, or a stream of a file. */
 const PATH_END = /[?#;]|::?\$/;
 const ENDS = /[.\s]+$/;
@@ -224,7 +225,7 @@ function pathOf(tokens: readonly Token[]): {
 const plain = (segment: string): string =>
   (decodings(segment).at(-1) ?? segment)
     .normalize('NFKD')
-    .replace(/[\u0300-\u036f\p{Cf}\p{Default_Ignorable_Code_Point}]/gu, '')
+    .replace(/[\p{Mn}\p{Me}\p{Cf}\p{Default_Ignorable_Code_Point}]/gu, '')
     .toUpperCase()
     .toLowerCase();
 

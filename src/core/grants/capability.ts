@@ -32,8 +32,9 @@ export function checkCapability(set: GrantSet, requested: string, labels: Labels
 function checkLayer(layer: GrantLayer, depth: number, request: ParsedCapability, labels: Labels): CapabilityCheck {
   const { text: capability } = request;
   const found = covering(layer, request);
-  const exact = deciding(labels.length === 0 ? found : found.map(afterUntrusted));
-  const rule = exact?.effect === 'allow' ? deciding([exact, ...cautioning(layer, request)]) : exact;
+  const now = (grants: readonly Grant[]) => (labels.length === 0 ? grants : grants.map(afterUntrusted));
+  const exact = deciding(now(found));
+  const rule = exact === null ? null : stricter(exact, deciding(now(cautioning(layer, request))));
   if (rule === null) {
     return denied(
       capability,
@@ -43,6 +44,10 @@ function checkLayer(layer: GrantLayer, depth: number, request: ParsedCapability,
   const by = rule.afterUntrusted === rule.effect && labels.length > 0 ? ` (after ${labels.join(', ')})` : '';
   return { capability, effect: rule.effect, rule: rule.capability, reason: `${REASONS[rule.effect]}${by}` };
 }
+
+/** What only looks alike decides where it is stricter: the rule that is named is otherwise the exact one. */
+const stricter = (exact: Grant, alike: Grant | null): Grant =>
+  alike !== null && stricterFirst(alike.effect, exact.effect) < 0 ? alike : exact;
 
 /** A grant as it counts after the run has read what came from outside. */
 const afterUntrusted = (grant: Grant): Grant => {

@@ -73,8 +73,8 @@ interface Delegated {
  * asks for. As every layer must allow and the strictest decides, a child can do nothing that its agent may not do or that its
  * parent may not pass on, at any depth.
  *
- * Of a layer of the parent `deny` always stays, and `allow` and `ask` with `delegate`. An `ask` without it denies: what the
- * parent itself does only after a person was asked, and may not pass on, no wider grant passes on beside it.
+ * Of a layer of the parent `deny` always stays, and `allow` and `ask` with `delegate`. Without it, `ask` and `afterUntrusted` deny:
+ * what the parent itself does only after a person was asked, and may not pass on, no wider grant passes on beside it.
  * Asking for more is no error here; `missing` says what was not given. Throws `capability_invalid`.
  */
 export function delegateGrants(parent: GrantSet, agent: GrantSet, requested?: readonly GrantInput[]): Delegated {
@@ -105,7 +105,8 @@ const NOTHING: readonly Grant[] = [{ capability: EVERYTHING, effect: 'deny', use
 function passedOn(grant: Grant): Grant[] {
   if (grant.effect === 'deny') return [grant];
   if (grant.delegate) return [{ ...grant, use: true }];
-  return grant.effect === 'ask' ? [{ ...grant, effect: 'deny' }] : [];
+  const restricts = grant.effect === 'ask' || grant.afterUntrusted !== undefined;
+  return restricts ? [{ ...grant, effect: 'deny' }] : [];
 }
 
 const covers = (matching: readonly Grant[]): boolean =>

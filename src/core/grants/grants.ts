@@ -37,7 +37,7 @@ export interface GrantLayer {
   readonly patterns: PatternTrie<Grant>;
   /** Of the grants that deny, compared so that they err to denial. */
   readonly denials: PatternTrie<Grant>;
-  /** Of the grants that ask and whose lenient form is another one: what they are alike to is asked for too. */
+  /** Of the grants that ask, now or after what came from outside, and whose lenient form is another one. */
   readonly cautions: PatternTrie<Grant>;
 }
 
@@ -47,7 +47,7 @@ export const covering = (layer: GrantLayer, asked: Compared, steps?: Steps): rea
   ...restricting(layer.denials, asked, steps),
 ];
 
-/** The grants that ask for what looks like this capability to a lenient server. They allow nothing by themselves. */
+/** The grants that restrict what looks like this capability to a lenient server. They allow nothing by themselves. */
 export const cautioning = (layer: GrantLayer, asked: Compared): readonly Grant[] => restricting(layer.cautions, asked);
 
 const restricting = (grants: PatternTrie<Grant>, { lenient, alike }: Compared, steps?: Steps): readonly Grant[] => [
@@ -205,7 +205,8 @@ function layerOf(parsed: readonly ParsedGrant[], before: { places: number; open:
   for (const { grant, tokens, lenient } of parsed) {
     if (grant.effect === 'deny') denials.add(lenient, grant);
     else patterns.add(tokens, grant);
-    if (grant.effect === 'ask' && lenient !== tokens) cautions.add(lenient, grant);
+    const restricts = grant.effect === 'ask' || grant.afterUntrusted !== undefined;
+    if (grant.effect !== 'deny' && restricts && lenient !== tokens) cautions.add(lenient, grant);
     if (before.places + patterns.places + denials.places + cautions.places > PLACES_LIMIT) throw tooMany();
     if (before.open + patterns.open + denials.open + cautions.open > OPEN_LIMIT) throw tooMany();
   }

@@ -52,13 +52,16 @@ function secretsOfAgent(declared: EngineConfig['agents'][number]): readonly Secr
   const environment = 'environment' in declared ? declared.environment : undefined;
   const reached = isAgent(agent) ? reachableAgents(agent) : [];
   const servers = reached.flatMap(({ mcpServers }) => mcpServers ?? []);
-  const ofServers = servers.flatMap((server) => [...know(settingsOf(server), 0), ...carriedSecrets(server)]);
+  const ofServers = servers.flatMap((server) => [...knowServer(server), ...carriedSecrets(server)]);
   const ofTools = reached.flatMap(({ tools }) => tools.flatMap(carriedSecrets));
   return [...know(environment?.secrets, 0), ...ofTools, ...ofServers];
 }
 
 const isAgent = (value: unknown): value is Parameters<typeof reachableAgents>[0] =>
   typeof value === 'object' && value !== null && 'handoffs' in value && Array.isArray(value.handoffs);
+
+/** Makes known what a server of the Agents SDK was made with. Gives the places of secrets that its settings name. */
+export const knowServer = (server: unknown): readonly Secret[] => know(settingsOf(server), 0);
 
 /** What a server of the Agents SDK was made with. */
 function settingsOf(server: unknown): unknown {

@@ -1,5 +1,5 @@
 import { withoutSecretPatterns } from '../../core/secrets/secret-patterns.js';
-import { withoutKnownSecrets } from '../secrets/known-secrets.js';
+import { shownPart, withoutKnownSecrets } from '../secrets/known-secrets.js';
 
 /** What an error of a model's server says, made fit for a log, an event and a person: short, readable, without keys. */
 
@@ -34,7 +34,7 @@ export function failureText(text: string): string {
   // Bounded before the patterns run, so that a huge body costs nothing.
   const bounded = text.slice(0, 64 * 1024);
   // Twice: a page writes some characters in its own way, and a secret may look like a part of a page.
-  const clean = withoutSecrets(withoutHtml(withoutKnownSecrets(bounded)))
+  const clean = withoutSecrets(withoutHtml(shownPart(bounded, bounded.length < text.length)))
     .replace(/\s+/g, ' ')
     .trim()
     .toWellFormed();

@@ -73,6 +73,10 @@ export const withoutKnownSecrets = (text: string): string => all().replace(text,
 /** The beginning of a text without any secret in it, and without an end that may be the beginning of one. */
 export const shownBeginning = (text: string): string => all().stream(hidden).push(text);
 
+/** The same for a text that may be a beginning only. */
+export const shownPart = (text: string, isCut: boolean): string =>
+  isCut ? shownBeginning(text) : withoutKnownSecrets(text);
+
 /** The same for all texts and names in a value. One without a secret comes back as it is. */
 export const withoutKnownSecretsIn = textsBy(withoutKnownSecrets);
 

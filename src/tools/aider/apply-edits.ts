@@ -133,7 +133,7 @@ async function editFile(
     for (const one of edits) {
       const edited = editText(path, now, one.edit, work);
       if (edited.type === 'edited') now = edited.text;
-      else why.push(edited.why.slice(0, WHY_CHARS).toWellFormed());
+      else why.push(withoutKnownSecrets(edited.why).slice(0, WHY_CHARS).toWellFormed());
     }
     if (now !== null && now !== original.text) await writeText(context, path, original, now);
     failed.push(...why);

@@ -1,3 +1,4 @@
+import { shownPart } from '../../models/secrets/known-secrets.js';
 import { isBlank, type Located, locate, placed, type Work } from './locate-lines.js';
 import { nearestLines } from './nearest-lines.js';
 
@@ -204,7 +205,9 @@ const quoted = (lines: readonly string[]): string => `\`\`\`\n${shortened(lines)
 const MOST_QUOTED = 60;
 const LONGEST_LINE = 500;
 const shortened = (lines: readonly string[]): readonly string[] => [
-  ...lines.slice(0, MOST_QUOTED).map((line) => line.slice(0, LONGEST_LINE).toWellFormed()),
+  ...lines
+    .slice(0, MOST_QUOTED)
+    .map((line) => shownPart(line.slice(0, LONGEST_LINE), line.length > LONGEST_LINE).toWellFormed()),
   ...(lines.length > MOST_QUOTED ? [`(${lines.length - MOST_QUOTED} more lines)`] : []),
 ];
 

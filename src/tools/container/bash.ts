@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Output } from '../../core/containers/environment.js';
-import { withoutKnownSecrets } from '../../models/secrets/known-secrets.js';
+import { shownPart } from '../../models/secrets/known-secrets.js';
 import { type DeclaredTool, defineTool } from '../define/define-tool.js';
 
 const DEFAULT_TIMEOUT_SECONDS = 120;
@@ -69,12 +69,14 @@ export function bashTool(options: BashToolOptions = {}): DeclaredTool {
       ];
       const { exitCode, stdout, stderr } = ended;
       return {
-        ...{ exitCode, stdout: withoutKnownSecrets(stdout.text), stderr: withoutKnownSecrets(stderr.text) },
+        ...{ exitCode, stdout: shownOutput(stdout), stderr: shownOutput(stderr) },
         ...(notes.length === 0 ? {} : { note: notes.join(' ') }),
       };
     },
   });
 }
+
+const shownOutput = ({ text, omittedBytes }: Output): string => shownPart(text, omittedBytes > 0);
 
 const omitted = (name: string, { omittedBytes }: Output): readonly string[] =>
   omittedBytes === 0 ? [] : [`${omittedBytes} more bytes of ${name} are left out.`];

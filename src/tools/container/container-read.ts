@@ -32,11 +32,12 @@ export function containerReadTool(): DeclaredTool {
       require(`container:read:${file.path}`);
       const text = textOf(file.bytes);
       if (text === null) throw new HoldfastError('file_unreadable', `${path} is not text in UTF-8.`);
-      const all = text.split('\n');
+      // Whole: numbers between its lines would hide a secret over several, and a cut would leave the beginning of one.
+      const all = withoutKnownSecrets(text).split('\n');
       if (all.at(-1) === '') all.pop();
       const shown = all.slice(firstLine - 1, firstLine - 1 + lines);
       const content = shown.map((line, index) => `${firstLine + index}\t${line.slice(0, LONGEST_LINE)}`).join('\n');
-      return { content: withoutKnownSecrets(content.toWellFormed()), totalLines: all.length };
+      return { content: content.toWellFormed(), totalLines: all.length };
     },
   });
 }

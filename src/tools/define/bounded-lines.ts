@@ -1,3 +1,5 @@
+import { shownPart } from '../../models/secrets/known-secrets.js';
+
 /** Of one program: more is left out, and counted. */
 const LINES_MAX = 200;
 const PER_MS = 10_000;
@@ -16,12 +18,13 @@ export function boundedLines(say: (line: string) => void): (piece: string) => vo
       said = 0;
       left = 0;
     }
-    if (said++ < LINES_MAX) say(line.slice(0, LINE_CHARS));
+    // What is cut off leaves no beginning of a secret behind.
+    if (said++ < LINES_MAX) say(shownPart(line.slice(0, LINE_CHARS), line.length > LINE_CHARS));
     else left++;
   };
   return (piece) => {
     const lines = (rest + piece).split('\n');
-    rest = (lines.pop() ?? '').slice(0, LINE_CHARS);
+    rest = (lines.pop() ?? '').slice(0, LINE_CHARS + 1);
     for (const line of lines) if (line.trim() !== '') tell(line);
   };
 }

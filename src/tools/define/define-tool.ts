@@ -2,7 +2,9 @@ import { type FunctionTool, getToolSearchRuntimeToolKey, tool as sdkTool } from 
 import { z } from 'zod';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { type JsonObject, type JsonValue, toJson } from '../../core/json.js';
+import { isSecretName } from '../../core/secrets/secret-patterns.js';
 import type { IsolatedToolDeclaration, ToolContext, ToolDeclaration, ToolSpec } from '../../core/tools/tool.js';
+import { knowSecret } from '../../models/secrets/known-secrets.js';
 import { isolatedPool } from '../isolated/isolated-pool.js';
 import { executePlainly } from './plain-execution.js';
 import { plainOutput } from './plain-output.js';
@@ -155,6 +157,7 @@ function bodyOf<I, O, S>(declaration: Declaration<I, O, S>): Body {
   }
   const { name, isolation, module, env = {}, limits = {}, maxOutputBytes = DEFAULT_OUTPUT_BYTES } = declaration;
   const { memoryMb = DEFAULT_MEMORY_MB, cpuSeconds = null } = limits;
+  for (const [variable, value] of Object.entries(env)) if (isSecretName(variable)) knowSecret(value);
   const isolated = {
     isolation,
     module: module.href,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { HTTP_METHODS, type HttpMethod } from '../../core/grants/capability-url.js';
 import { sha256 } from '../../core/json.js';
 import type { ToolContext } from '../../core/tools/tool.js';
-import { withoutKnownSecrets } from '../../models/secrets/known-secrets.js';
+import { shownPart, withoutKnownSecrets } from '../../models/secrets/known-secrets.js';
 import { type DeclaredTool, defineTool } from '../define/define-tool.js';
 import { invalidTool } from '../define/tool-declaration.js';
 import { type BoundCredential, BoundCredentials, carrySecrets } from './bound-credential.js';
@@ -45,14 +45,15 @@ const REROUTING_WORDS: ReadonlySet<string> = new Set([
   ...['url', 'uri', 'path', 'prefix', 'host', 'hostname', 'script', 'destination', 'destinationurl'],
   ...['forward', 'forwarded', 'proxy', 'proxyuser', 'upstream', 'backend', 'route', 'reroute', 'redirect', 'envoy'],
   ...['accel', 'sendfile', 'invoke', 'matched', 'middleware', 'subrequest', 'translate', 'ip', 'addr'],
-  ...['remote', 'webauth', 'ssl', 'impersonate'],
+  ...['remote', 'webauth', 'ssl', 'cert', 'impersonate', 'impersonated', 'authenticated', 'principal', 'oidc'],
+  ...['consumer', 'userinfo', 'tailscale', 'appengine'],
 ]);
 
 const isRerouting = (name: string): boolean =>
   name
     .toLowerCase()
     .split(/[^a-z0-9]+/)
-    .some((word) => REROUTING_WORDS.has(word));
+    .some((word, at, words) => REROUTING_WORDS.has(word) || (word === 'auth' && words[at + 1] === 'request'));
 
 const header = z.object({
   name: z
@@ -131,7 +132,7 @@ export function httpRequestTool(options: HttpRequestOptions = {}): DeclaredTool 
       const { status, url, headers, truncated } = answer;
       const shown = headers.map(({ name: of, value }) => ({ name: of, value: withoutKnownSecrets(value) }));
       const { body, bodyEncoding } = textOf(answer.body, truncated);
-      const clean = { url: withoutKnownSecrets(url), headers: shown, body: withoutKnownSecrets(body) };
+      const clean = { url: withoutKnownSecrets(url), headers: shown, body: shownPart(body, truncated) };
       return { status, ...clean, bodyEncoding, truncated };
     },
   });

@@ -131,6 +131,8 @@ function hearLines(stream: Readable | null, say: (line: string) => void, also?: 
     also?.(piece);
     take(piece);
   });
+  // The last words of one that ends may have no line break.
+  stream?.on('end', () => take('\n'));
 }
 
 function killGroup(pid: number | undefined): void {

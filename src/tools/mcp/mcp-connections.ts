@@ -12,6 +12,12 @@ interface Connection {
   ours: boolean;
 }
 
+interface CallTerms {
+  readonly repeatable: boolean;
+  readonly signal: AbortSignal;
+  readonly ready: () => Promise<void>;
+}
+
 const CLOSE_MS = 3000;
 
 /**
@@ -21,10 +27,18 @@ const CLOSE_MS = 3000;
 export class McpConnections {
   readonly #connections = new Map<MCPServer, Connection>();
   readonly #say: ((server: string, line: string) => void) | null;
+  readonly #meet: (server: MCPServer) => void;
 
-  /** `say` hears what servers over stdio write to their standard error; null: it is that of this process. */
-  constructor(say: ((server: string, line: string) => void) | null = null) {
+  /**
+   * `say` hears what servers over stdio write to their standard error; null: it is that of this process. `meet` hears of each server
+   * before it is reached: one of an agent behind a tool is found no sooner.
+   */
+  constructor(
+    say: ((server: string, line: string) => void) | null = null,
+    meet: (server: MCPServer) => void = () => undefined,
+  ) {
     this.#say = say;
+    this.#meet = meet;
   }
 
   /** What a server offers now; connects if that is needed. Throws `mcp_unreachable` or `mcp_list_invalid`. */
@@ -46,9 +60,11 @@ export class McpConnections {
   /**
    * Sends a call, a second time where its connection was lost and that does no harm. Throws what the server answered,
    * `mcp_unreachable` when nothing has happened or may be done again, and `EffectUnknown` when the call was sent, may not be
-   * repeated, and its answer was lost.
+   * repeated, and its answer was lost. `ready` lists the tools before each time that it is sent, and throws where it must not be: a
+   * server that was reached again may be another one.
    */
-  async call<T>(server: MCPServer, repeatable: boolean, signal: AbortSignal, send: () => Promise<T>): Promise<T> {
+  async call<T>(server: MCPServer, { repeatable, signal, ready }: CallTerms, send: () => Promise<T>): Promise<T> {
+    await ready();
     const harmless = (error: unknown): boolean => repeatable || isUnsent(error);
     try {
       return await this.#counted(server, send);
@@ -56,7 +72,7 @@ export class McpConnections {
       if (isAnswer(error) || signal.aborted) throw error;
       if (!harmless(error)) throw new EffectUnknown({ cause: error });
     }
-    await this.list(server);
+    await ready();
     try {
       return await this.#counted(server, send);
     } catch (error) {
@@ -75,6 +91,7 @@ export class McpConnections {
   #of(server: MCPServer): Connection {
     const known = this.#connections.get(server);
     if (known !== undefined) return known;
+    this.#meet(server);
     const say = this.#say;
     if (say !== null) hearStderr(server, (line) => say(serverLabel(server.name), line));
     const connection: Connection = { generation: 0, connecting: null, inFlight: 0, ours: false };

@@ -42,5 +42,6 @@ function pipe(transport: Transport, say: (line: string) => void): void {
     await start.call(transport);
     const take = boundedLines(say);
     transport.stderr?.setEncoding('utf8').on('data', take);
+    transport.stderr?.on('end', () => take('\n'));
   };
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { RECORDS_DIR } from '../../core/containers/environment-spec.js';
 import type { ToolEnvironment } from '../../core/tools/tool-environment.js';
-import { withoutKnownSecrets } from '../../models/secrets/known-secrets.js';
+import { shownPart } from '../../models/secrets/known-secrets.js';
 
 /**
  * A shell session whose state is files: each command has a shell of its own, which begins with the state that the one before has left. So
@@ -194,7 +194,7 @@ export async function askSession(
     ...(/^-?\d+$/.test(code) ? [] : ['The session could not be used: its files cannot be written.']),
   ];
   return {
-    output: withoutKnownSecrets(ended.stdout.text),
+    output: shownPart(ended.stdout.text, omitted !== '0'),
     exitCode: /^-?\d{1,9}$/.test(code) ? Number(code) : -1,
     cwd: cwd.join('\n').trimEnd() || environment.workdir,
     ...(notes.length === 0 ? {} : { note: notes.join(' ') }),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { HoldfastError } from '../../core/errors/errors.js';
 import type { ToolContext } from '../../core/tools/tool.js';
-import { withoutKnownSecrets } from '../../models/secrets/known-secrets.js';
+import { shownPart } from '../../models/secrets/known-secrets.js';
 import { containerPath } from '../container/container-path.js';
 import { mayRead } from '../container/may-read.js';
 import { type DeclaredTool, defineTool } from '../define/define-tool.js';
@@ -86,7 +86,7 @@ export const searchTools = (): DeclaredTool[] => [
       const { stdout } = await context.environment.run(['sh', '-c', SHOWN, 'sh', text, ...files], {
         ...{ timeoutSeconds: TIMEOUT_SECONDS, maxOutputBytes: OUTPUT_BYTES },
       });
-      const found = withoutKnownSecrets(stdout.text)
+      const found = shownPart(stdout.text, stdout.omittedBytes > 0)
         .split('\n')
         .filter((line) => line !== '');
       const lines = found.slice(0, LINES).map((line) => line.slice(0, LONGEST_LINE).toWellFormed());

@@ -106,6 +106,18 @@ const config = {
         environment: { ...environment, secrets: { key: literalSecret('correct-horse-battery') } },
       },
     ),
+    defineAgent({
+      agent: new Agent({
+        ...{ name: 'cuts', tools: [bashTool({ maxOutputBytes: 1000 }), containerReadTool()] },
+        model: scripted([
+          [bash('printf %990s; cat /run/secrets/key; printf %990s >&2; cat /run/secrets/key >&2', 'cut')],
+          [bash('fold -w 6 /run/secrets/key >/work/folded; { printf %1990s; cat /run/secrets/key; } >/work/long', 'w')],
+          [call('read', { path: '/work/folded' }, 'folded')],
+          [call('read', { path: '/work/long' }, 'long')],
+        ]),
+      }),
+      ...{ grants, environment: { ...environment, secrets: { key: literalSecret('Pz61kTm8WcQv93JyLd05') } } },
+    }),
     agent('keyless', [[bash('true', 'k')]], {
       environment: { ...environment, secrets: { key: secret.env('NO_SUCH_KEY') } },
     }),
@@ -269,6 +281,14 @@ describeDocker('agents with an environment', () => {
     expect(done.status).toBe('completed');
     expect(await outcomes(paused.id)).toMatchObject({ again: { output: { stdout: '21\n' } } });
     expect(await rest('keyless')).toMatchObject({ status: 'failed', error: { code: 'secret_unreadable' } });
+  });
+
+  it('leaves no part of a secret where an output is cut, or where lines of a file are numbered', async () => {
+    const { id, status } = await rest('cuts');
+    expect(status).toBe('completed');
+    const found = JSON.stringify(await outcomes(id));
+    expect(found).toContain('more bytes of stdout');
+    for (const part of ['Pz6', '1kTm', 'Qv93', 'Ld05']) expect(found).not.toContain(part);
   });
 
   it('what has no row and is past its deadline is removed, and nothing else', async () => {

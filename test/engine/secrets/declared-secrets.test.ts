@@ -78,6 +78,18 @@ const mcpServers = [
     requestInit: { headers: { Authorization: `Bearer ${KEYS.mcpHeader}` } },
   }),
 ];
+/** Found behind a tool only, where the SDK keeps it to itself. */
+const BEHIND = 'Bh75zFk0YtSn29Wv';
+const behind = new Agent({
+  ...{ name: 'behind', model },
+  mcpServers: [
+    new MCPServerStreamableHttp({
+      ...{ name: 'behind', url: 'http://127.0.0.1:9/' },
+      requestInit: { headers: { Authorization: `Bearer ${BEHIND}` } },
+    }),
+  ],
+}).asTool({ toolName: 'behind', toolDescription: 'Asks behind.' });
+const outer = scripted([[call('behind', { input: 'go' }, 'b1')], [say('done')]]);
 const GRANTS = ['tool:call:fails', 'tool:call:says'];
 const config: HoldfastConfig & { objectStore: object; exportDir: string } = {
   agents: [
@@ -87,6 +99,7 @@ const config: HoldfastConfig & { objectStore: object; exportDir: string } = {
       environment: { image: 'none', secrets: { one: secret.command(['echo', KEYS.environment]) } },
     }),
     defineAgent({ agent: new Agent({ name: 'breaks', model: broken }) }),
+    defineAgent({ agent: new Agent({ name: 'outer', model: outer, tools: [behind] }), grants: ['tool:call:behind'] }),
   ],
   providers: {
     lab: openaiCompatible({ baseURL: 'https://lab.example/v1', key: secret.file(file) }),
@@ -119,6 +132,11 @@ describeEachDatabase('a secret that is declared and was not used', (kind) => {
     said.push(JSON.stringify(rows), ...filesIn(view.folder));
     expect(said.flatMap(shown)).toEqual([]);
     expect(said[1]).toContain('connection refused: [redacted]');
+  });
+
+  it('is known once the server of an agent behind a tool is reached for', async () => {
+    await runToRest(t.engine, 'outer');
+    expect(withoutKnownSecrets(BEHIND)).toBe('[redacted]');
   });
 
   it('is in no error of a run', async () => {
