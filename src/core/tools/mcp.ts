@@ -99,7 +99,7 @@ export function effectOf(rules: McpRules, { name, annotations }: McpDefinition):
 export function serverLabel(name: string): string {
   const address = /[a-z]+:\/\/\S+/i.exec(name)?.[0];
   const plain = address === undefined ? name : name.replace(address, placeOf(address));
-  const label = plain.replaceAll(/[^A-Za-z0-9_.-]+/g, '_').replaceAll(/^_+|_+$/g, '');
+  const label = plain.replaceAll(/^[^A-Za-z0-9_.-]+|[^A-Za-z0-9_.-]+$/g, '').replaceAll(/[^A-Za-z0-9_.-]+/g, '_');
   if (label !== '') return label;
   throw new HoldfastError(
     'agent_invalid',

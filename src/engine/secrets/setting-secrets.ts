@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { environmentVariable, SETTINGS } from '../../config.js';
 import { KEY_VARIABLES } from '../../core/evidence/key-settings.js';
+import { jsonOrNull } from '../../core/json.js';
 import { knowAddress, knowSecret } from '../../models/secrets/known-secrets.js';
 import { fileSecret, type Secret } from '../../models/secrets/secret.js';
 
@@ -43,7 +44,8 @@ export function filesOfSettings(): readonly Secret[] {
 
 /** Each token of a list, as far as it can be read. */
 function knowTokens(list: string): void {
-  const tokens = [...list.matchAll(/"token"\s*:\s*"([^"\\]+)"/g)].map(([, token = '']) => token);
+  const written = [...list.matchAll(/"token"\s*:\s*("(?:[^"\\]|\\.)*")/g)].map(([, token = '']) => jsonOrNull(token));
+  const tokens = written.filter((token) => typeof token === 'string');
   for (const token of tokens) knowSecret(token);
   // Nothing can be told apart in it.
   if (tokens.length === 0) knowSecret(list);

@@ -46,7 +46,10 @@ writeFileSync(join(scratch, 'setting'), KEYS.settingFile);
 vi.stubEnv('TEST_DECLARED_KEY', KEYS.variable);
 vi.stubEnv('MISTRAL_API_KEY', KEYS.setting);
 vi.stubEnv('XAI_API_KEY_FILE', join(scratch, 'setting'));
-vi.stubEnv('HOLDFAST_TOKENS', JSON.stringify([{ token: KEYS.token, actor: 'ann', role: 'admin' }]));
+/** As other programs write JSON. */
+const ESCAPED = 'Es17/xJb6"GtVo92Yc\\';
+const escaped = JSON.stringify({ token: ESCAPED, actor: 'bob', role: 'admin' }).replaceAll('/', '\\/');
+vi.stubEnv('HOLDFAST_TOKENS', `[${JSON.stringify({ token: KEYS.token, actor: 'ann', role: 'admin' })}, ${escaped}]`);
 afterAll(() => vi.unstubAllEnvs());
 
 const SAID = [
@@ -150,6 +153,10 @@ const filesIn = (folder: string): string[] =>
   readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'latin1'));
+
+it('that is written with escapes in a list of tokens is known as what it says', () => {
+  expect(withoutKnownSecrets(ESCAPED)).toBe('[redacted]');
+});
 
 it('that cannot be read is named by its place; one that is not there holds nothing', async () => {
   const unread = await knowAll([
