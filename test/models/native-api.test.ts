@@ -196,6 +196,27 @@ describe('Anthropic', () => {
     await expect(asked({ providerData: hour })).rejects.toThrow('an hour of cache');
   });
 
+  it.each(['cacheControl', 'cache_control'])(
+    'sends no item, part or tool that asks for an hour of cache by %s',
+    async (name) => {
+      const providerData = { anthropic: { [name]: { type: 'ephemeral', ttl: '1h' } } };
+      const part = { type: 'input_text', text: 'Hi', providerData };
+      for (const request of [
+        { input: [{ role: 'user', content: [part] }] },
+        { input: [{ role: 'user', content: 'Hi', providerData }] },
+        {
+          input: [{ type: 'function_call_result', callId: 'c', name: 'weather', status: 'completed', output: [part] }],
+        },
+        { tools: [{ ...weatherTool, providerData }] },
+      ]) {
+        await using server = await wireServer(answers(ANTHROPIC, { text: 'Yes.' }));
+        const model = await open(server, 'anthropic-native', 'claude-sonnet-4-6');
+        await expect(call(model, requestOf(request as object), 'streamed')).rejects.toThrow('an hour of cache');
+        expect(server.received).toEqual([]);
+      }
+    },
+  );
+
   it('says the effort and parallel calls in its own words', async () => {
     expect(await asked({ reasoning: { effort: 'high' }, parallelToolCalls: false })).toMatchObject({
       ...{ thinking: { type: 'adaptive' }, output_config: { effort: 'high' } },

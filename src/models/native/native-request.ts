@@ -41,8 +41,21 @@ function refuseForeign(model: string, { tools, previousResponseId, conversationI
   if (stored !== undefined) throw new UserError(`${model} has no ${stored[0]}: only OpenAI's Responses API stores it.`);
 }
 
-function anthropicOptions(model: string, { modelSettings }: ModelRequest, own: Options, cache: boolean): Options {
+/** Whether something asks for an hour of cache: the settings, a tool, or an item of the conversation or a part of one. */
+const asksForHour = (value: unknown, inData = false): boolean =>
+  isRecord(value) &&
+  !ArrayBuffer.isView(value) &&
+  Object.entries(value).some(
+    ([name, item]) =>
+      (inData && /^cache_?control$/i.test(name) && isRecord(item) && item['ttl'] === '1h') ||
+      asksForHour(item, inData || name === 'providerData'),
+  );
+
+function anthropicOptions(model: string, request: ModelRequest, own: Options, cache: boolean): Options {
+  const { input, tools, modelSettings } = request;
   const { reasoning, parallelToolCalls } = modelSettings;
+  if (asksForHour([input, tools, modelSettings]))
+    throw new UserError(`${model}: an hour of cache has a price that Holdfast does not count; leave ttl out.`);
   const effort = reasoning?.effort ?? null;
   const thinking =
     effort === null
@@ -50,7 +63,7 @@ function anthropicOptions(model: string, { modelSettings }: ModelRequest, own: O
       : effort === 'none'
         ? { thinking: { type: 'disabled' } }
         : { thinking: { type: 'adaptive' }, effort: effort === 'minimal' ? 'low' : effort };
-  const options: Options = {
+  return {
     // A call arrives whole and valid, as in an answer that is not streamed.
     toolStreaming: false,
     ...(cache ? { cacheControl: { type: 'ephemeral' } } : {}),
@@ -58,10 +71,6 @@ function anthropicOptions(model: string, { modelSettings }: ModelRequest, own: O
     ...(parallelToolCalls === false ? { disableParallelToolUse: true } : {}),
     ...own,
   };
-  const { cacheControl } = options;
-  if (isRecord(cacheControl) && cacheControl['ttl'] === '1h')
-    throw new UserError(`${model}: an hour of cache has a price that Holdfast does not count; leave ttl out.`);
-  return options;
 }
 
 /** Google's own translation of an effort, for models that take a number of tokens. */
