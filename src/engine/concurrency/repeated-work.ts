@@ -2,14 +2,9 @@ import { uptime } from 'node:os';
 import { counted } from '../../../steps/exports/counted-work.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import type { EngineLog } from '../../core/ops/log-record.js';
-import { databaseTrouble } from '../../storage/database/database-trouble.js';
 import type { NamedWork } from '../../storage/queue/work-notes.js';
 import type { EngineContext } from '../engine-context.js';
-
-const isTold = (error: unknown): boolean => {
-  const trouble = databaseTrouble(error);
-  return trouble !== null && trouble !== 'conflict';
-};
+import { levelOfFailure } from './failure-level.js';
 
 interface Repeating {
   /** For the log. */
@@ -34,8 +29,7 @@ export function repeating(
     try {
       await work(() => stopped);
     } catch (error) {
-      // Of a database that is away or takes no writes, a line says so for all.
-      log[isTold(error) ? 'debug' : 'warn'](
+      log[levelOfFailure(error)](
         { component: 'worker', event: 'beat_failed', what, error: String(error) },
         'work that the worker repeats failed; it is tried again',
       );

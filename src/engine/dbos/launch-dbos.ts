@@ -4,6 +4,7 @@ import { pinDbosIdentity } from '../../config.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import type { EngineLog } from '../../core/ops/log-record.js';
 import type { Database } from '../../storage/database/database.js';
+import { databaseTrouble } from '../../storage/database/database-trouble.js';
 import { refuseConnections } from '../../storage/database/refuse-connections.js';
 import { SILENT } from '../engine-config.js';
 import { APPLICATION, RECORDING_VERSION } from './recording-version.js';
@@ -33,14 +34,18 @@ export async function launchDbos(
   }
 }
 
+/** What PostgreSQL says of itself in a line of DBOS, which has no code of it. */
+const OF_DATABASE =
+  /in a read-only transaction|permitted to log in|password authentication failed|(?:is|are) (?:starting up|shutting down)|not yet accepting connections|terminating connection|No space left on device/;
+const isTold = (text: string): boolean => databaseTrouble({ message: text }) !== null || OF_DATABASE.test(text);
+
+/** DBOS asks several times a second. Of a database that is away, the engine says so for all. */
 const quietLogger = (log: EngineLog) => {
-  const of = (entry: unknown) => ({ component: 'dbos', event: 'said', entry: String(entry) });
-  return {
-    debug: (entry: unknown) => log.debug(of(entry), 'dbos'),
-    info: (entry: unknown) => log.debug(of(entry), 'dbos'),
-    warn: (entry: unknown) => log.warn(of(entry), 'dbos'),
-    error: (entry: unknown) => log.error(of(entry), 'dbos'),
+  const say = (level: 'debug' | 'warn' | 'error') => (entry: unknown) => {
+    const text = String(entry);
+    log[isTold(text) ? 'debug' : level]({ component: 'dbos', event: 'said', entry: text }, 'dbos');
   };
+  return { debug: say('debug'), info: say('debug'), warn: say('warn'), error: say('error') };
 };
 
 /** Where a process says that it has an engine; the same in every copy of this module. */

@@ -8,6 +8,7 @@ import { databaseTrouble } from '../../storage/database/database-trouble.js';
 import { newestCheckpoints, saveCheckpoint } from '../../storage/evidence/log-checkpoints.js';
 import { enterMoved, movedAfter } from '../../storage/evidence/log-entries.js';
 import { logSize } from '../../storage/evidence/log-rows.js';
+import { levelOfFailure } from '../concurrency/failure-level.js';
 import type { CheckpointPlace } from './checkpoint-place.js';
 import { EntryWatch } from './entry-watch.js';
 import type { LogKeys } from './log-keys.js';
@@ -86,7 +87,7 @@ export class Anchor {
     this.#nextAt = performance.now() + this.#options.intervalMs;
     await this.#pass({ restMs: this.#options.intervalMs, batches: BATCHES_AT_ONCE, apart }).catch((error: unknown) => {
       if (error instanceof HoldfastError && error.code === 'work_crashes') throw error;
-      this.#options.log.warn(
+      this.#options.log[levelOfFailure(error)](
         { component: 'evidence', event: 'not_signed', error: String(error) },
         'the log of all runs could not be signed; it is tried again',
       );

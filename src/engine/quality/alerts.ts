@@ -20,6 +20,7 @@ import {
   readAlerts,
   setSilence,
 } from '../../storage/quality/alerts.js';
+import { levelOfFailure } from '../concurrency/failure-level.js';
 import type { EngineConfig } from '../engine-config.js';
 import type { EngineContext } from '../engine-context.js';
 
@@ -48,7 +49,7 @@ export async function evaluateAlerts(context: EngineContext, isStopping: () => b
     const rule = alerts.find((one) => one.tenant === tenant && one.name === name);
     if (rule === undefined || isStopping()) continue;
     await evaluate(context, rule).catch(async (error: unknown) => {
-      log.warn(
+      log[levelOfFailure(error)](
         { component: 'worker', event: 'alert_not_evaluated', alert: name, error: String(error) },
         'an alert rule could not be evaluated; a worker tries again when it is due',
       );

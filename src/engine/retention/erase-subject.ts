@@ -28,6 +28,7 @@ import {
   takeErasureRequest,
 } from '../../storage/retention/subjects.js';
 import { readRun } from '../../storage/runs/runs.js';
+import { levelOfFailure } from '../concurrency/failure-level.js';
 import { maintenanceWork } from '../concurrency/repeated-work.js';
 import type { EngineContext } from '../engine-context.js';
 import { stopByItself } from '../runs/cancel-run.js';
@@ -155,7 +156,7 @@ async function eraseFor(
     context.changes.announce(runId);
   } catch (error) {
     if (error instanceof HoldfastError && (error.code === 'run_not_over' || error.code === 'run_over')) return;
-    context.log.warn(
+    context.log[levelOfFailure(error)](
       { component: 'erasure', event: 'run_kept', runId, erasure: id, error: String(error) },
       'a run could not be erased; it is tried again',
     );

@@ -33,6 +33,7 @@ import {
   trimRows,
 } from '../../storage/retention/retention.js';
 import { removeEmptyBatches } from '../../storage/tasks/batches.js';
+import { levelOfFailure } from '../concurrency/failure-level.js';
 import { maintenanceWork, ofAll } from '../concurrency/repeated-work.js';
 import type { EngineContext } from '../engine-context.js';
 import { eraseLocked, removeLocked } from './delete-run.js';
@@ -143,7 +144,7 @@ async function letGo(context: EngineContext, id: string, rule: RetentionRule): P
   } catch (error) {
     // A run above it, or a fork of that, still works and may read its result. One that fails otherwise holds up no other.
     if (!(error instanceof HoldfastError && error.code === 'run_not_over'))
-      context.log.warn(
+      context.log[levelOfFailure(error)](
         { component: 'retention', event: 'run_kept', runId: id, error: String(error) },
         'a run could not go by retention; it is tried again',
       );

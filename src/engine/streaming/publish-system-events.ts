@@ -1,6 +1,7 @@
 import { takeChore } from '../../storage/database/chores.js';
 import { recordQueueDepth } from '../../storage/ops/system-events.js';
 import { recordHealthChanges } from '../../storage/queue/workers.js';
+import { levelOfFailure } from '../concurrency/failure-level.js';
 import type { EngineContext } from '../engine-context.js';
 import { SEGMENT_QUEUE } from '../queue/segment-queue.js';
 
@@ -21,7 +22,7 @@ export async function publishSystemEvents({ stepContext: { knex }, system, log }
     }
     await system.look();
   } catch (error) {
-    log.warn(
+    log[levelOfFailure(error)](
       { component: 'system_events', event: 'not_told', error: String(error) },
       'events of the system could not be told; it is tried again',
     );

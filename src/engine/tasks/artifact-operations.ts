@@ -6,6 +6,7 @@ import type { AnchoredReport } from '../../core/evidence/log-view.js';
 import type { EventKind } from '../../core/log/event.js';
 import type { ExportedFile } from '../../datasets/read-export.js';
 import { forgetArtifacts, takeDropped } from '../../storage/tasks/artifacts.js';
+import { levelOfFailure } from '../concurrency/failure-level.js';
 import type { EngineContext } from '../engine-context.js';
 import { listEvents } from '../log/read-log.js';
 
@@ -91,7 +92,7 @@ export async function removeDropped({ stepContext, log }: EngineContext, isStopp
       await forgetArtifacts(knex, runId);
     } catch (error) {
       const what = { component: 'artifacts', event: 'artifacts_kept', runId, error: String(error) };
-      log.warn(what, 'artifacts of an erased run could not be removed; it is tried again');
+      log[levelOfFailure(error)](what, 'artifacts of an erased run could not be removed; it is tried again');
       return;
     }
   }

@@ -19,6 +19,7 @@ import { lockRun } from '../../storage/runs/runs.js';
 import { ATTEMPT, nextAttempt, tasksToRetry } from '../../storage/tasks/task-attempts.js';
 import { definitionIn, readDefinition } from '../../storage/tasks/task-definitions.js';
 import { cancelOpenTask, lockTask, type TaskRow } from '../../storage/tasks/tasks.js';
+import { levelOfFailure } from '../concurrency/failure-level.js';
 import { agentNamed, type EngineContext } from '../engine-context.js';
 import { LogReading, logPages } from '../evidence/log-reading.js';
 import { writeFork } from '../replay/make-fork.js';
@@ -111,7 +112,7 @@ export async function retryTasks(context: EngineContext, isStopping: () => boole
   const { stepContext } = context;
   let begun = 0;
   const not = (error: unknown, of: { readonly taskId?: string; readonly runId?: string } = {}): void =>
-    context.log.warn(
+    context.log[levelOfFailure(error)](
       { component: 'worker', event: 'task_not_retried', ...of, error: String(error) },
       'the next attempt of a task could not begin',
     );

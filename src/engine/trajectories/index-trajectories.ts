@@ -12,6 +12,7 @@ import {
   sketchesBefore,
 } from '../../storage/trajectories/trajectories.js';
 import { isDone, shortDue, takeDue } from '../../storage/trajectories/trajectories-due.js';
+import { levelOfFailure } from '../concurrency/failure-level.js';
 import { maintenanceWork } from '../concurrency/repeated-work.js';
 import { workOff } from '../concurrency/work-off.js';
 import type { EngineContext } from '../engine-context.js';
@@ -60,7 +61,7 @@ async function indexRun(context: EngineContext, runId: string): Promise<void> {
 /** One that fails is due again later, and holds up no other. */
 const tryIndex = (context: EngineContext, runId: string): Promise<void> =>
   indexRun(context, runId).catch((error: unknown) =>
-    context.log.warn(
+    context.log[levelOfFailure(error)](
       { component: 'trajectories', event: 'trajectory_unread', runId, error: String(error) },
       'the trajectory of a run could not be read',
     ),
@@ -72,7 +73,7 @@ export async function indexShortDue(context: EngineContext, tenant: string): Pro
 }
 
 const unread = (context: EngineContext, error: unknown): void =>
-  context.log.warn(
+  context.log[levelOfFailure(error)](
     { component: 'trajectories', event: 'trajectories_unread', error: String(error) },
     'trajectories could not be read; it is tried again',
   );

@@ -6,6 +6,7 @@ import { forgetStarts, keySegments } from '../../storage/queue/dispatch-limits.j
 import { forgetOldNotes } from '../../storage/queue/work-notes.js';
 import { forgetOldWorkers, recordHeartbeat } from '../../storage/queue/workers.js';
 import { cancelledAmong } from '../../storage/runs/runs.js';
+import { levelOfFailure } from '../concurrency/failure-level.js';
 import { elapsedMs, leftOut, repeating } from '../concurrency/repeated-work.js';
 import { workOff } from '../concurrency/work-off.js';
 import { settleContainers } from '../containers/settle-containers.js';
@@ -87,7 +88,7 @@ export function startMaintenanceLoop(
       await packLogs(context, isStopping);
       await compactErased(context, isStopping);
     } catch (error) {
-      log.warn(
+      log[levelOfFailure(error)](
         { component: 'retention', event: 'retention_failed', error: String(error) },
         'an erasure or retention failed; it is tried again',
       );

@@ -2,6 +2,7 @@ import { rebuildSegment } from '../../../steps/segment/rebuild-segment.js';
 import { SEGMENT_WORKFLOW } from '../../core/runs/run.js';
 import { olderSegments } from '../../storage/dbos/segment-rows.js';
 import { readRun } from '../../storage/runs/runs.js';
+import { levelOfFailure } from '../concurrency/failure-level.js';
 import { maintenanceWork } from '../concurrency/repeated-work.js';
 import { RECORDING_VERSION } from '../dbos/recording-version.js';
 import type { EngineContext } from '../engine-context.js';
@@ -26,7 +27,7 @@ export async function rebuildLeft(context: EngineContext): Promise<void> {
       });
     } catch (error) {
       // It is tried again at the next look, and holds up no other.
-      context.log.warn(
+      context.log[levelOfFailure(error)](
         { component: 'worker', event: 'segment_not_rebuilt', runId: older.runId, error: String(error) },
         'a segment could not be rebuilt',
       );

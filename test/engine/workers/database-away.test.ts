@@ -64,6 +64,11 @@ describePostgres('the verbs of the library while the database', () => {
   let database: TestDatabase;
   let network: Network;
   let engine: Engine;
+  let lines: { readonly level: string; readonly name: string }[] = [];
+  const hear =
+    (level: string) =>
+    ({ component, event }: { readonly component: string; readonly event: string }): void =>
+      void lines.push({ level, name: `${component} ${event}` });
   beforeAll(async () => {
     database = await createEngineDatabase('postgres');
     await onServer(`create role ${role} login superuser`);
@@ -74,6 +79,7 @@ describePostgres('the verbs of the library while the database', () => {
       databaseUrl: network.url,
       dataDir: database.options.dataDir,
       workerId: 'test',
+      log: { debug: hear('debug'), info: hear('info'), warn: hear('warn'), error: hear('error') },
     });
   });
   afterEach(async () => {
@@ -105,6 +111,18 @@ describePostgres('the verbs of the library while the database', () => {
   it('is away throw nothing of its driver', async () => {
     network.cut();
     expect(await thrown(engine)).toEqual(unreachable('Check DATABASE_URL'));
+  });
+
+  it('is away are told of by one line, and no other work that is tried again warns', async () => {
+    const at = (...levels: string[]) =>
+      [...new Set(lines.flatMap(({ level, name }) => (levels.includes(level) ? name : [])))].toSorted();
+    lines = [];
+    network.cut();
+    const tried = ['dbos said', 'retention retention_failed', 'system_events not_told', 'worker task_not_retried'];
+    await expect.poll(() => at('debug', 'warn', 'error'), { timeout: 30_000 }).toEqual(expect.arrayContaining(tried));
+    expect(at('debug')).toEqual(expect.arrayContaining([...tried, 'worker beat_failed']));
+    const told = ['database database_away', 'worker lock_lost'];
+    expect(at('warn', 'error').filter((name) => !told.includes(name))).toEqual([]);
   });
 });
 
