@@ -106,6 +106,7 @@ describe.runIf(SLOW)('an application that installs the tarball', () => {
       'workflows',
       'migrations',
       'scripts/console',
+      'scripts/library',
       'scripts/pack',
       'docs',
       'examples',
@@ -157,7 +158,7 @@ describe.runIf(SLOW)('an application that installs the tarball', () => {
   });
 
   test('has the command', async () => {
-    expect(await node('node_modules/holdfast/dist/src/main.js', '--version')).toMatch(/0\.1\.0/);
+    expect(await node('node_modules/holdfast/dist/lib/main.js', '--version')).toMatch(/0\.1\.0/);
   });
 
   test('runs an agent of holdfast/sdk by require', async () => {

@@ -1,4 +1,3 @@
-import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import { type DatasetField, type FieldType, featuresOf } from '../core/exports/dataset-field.js';
 import type { JsonObject, JsonValue } from '../core/json.js';
 import { parquetSchema, withJsonAsBytes } from './parquet-schema.js';
@@ -9,11 +8,13 @@ const GROUP_ROWS = 1000;
 const GROUP_CHARS = 8 * 1024 * 1024;
 
 /** Rows as Parquet: records and lists have columns of their own, and what is `json` is its text with the type JSON. */
-export function parquetFile(
+export async function parquetFile(
   path: string,
   fields: readonly DatasetField[],
   naming: Naming = { digested: false },
-): PartFile {
+): Promise<PartFile> {
+  // Most processes never write one.
+  const { ByteWriter, ParquetWriter } = await import('hyparquet-writer');
   const growing = new Growing(path, naming);
   const buffer = new ByteWriter();
   const schema = parquetSchema(fields);

@@ -1,5 +1,5 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
 import { dataDir } from '../config.js';
 import { defineConfig, type HoldfastConfig } from '../engine/agents/define.js';
 import { readSetting } from '../engine/secrets/one-setting.js';
@@ -20,8 +20,5 @@ export const demoConfig = ({ model = SCRIPTED_MODEL, workDir }: DemoConfigOption
     providers: { scripted: scriptedProvider },
   });
 
-/** The files lie beside the source, also when what runs was built from it. */
-export function demoFilesDir(): string {
-  const beside = join(import.meta.dirname, 'files');
-  return existsSync(beside) ? beside : join(import.meta.dirname, '..', '..', '..', 'src', 'demo', 'files');
-}
+/** Not compiled: the package has them. */
+export const demoFilesDir = (): string => dirname(createRequire(import.meta.url).resolve('#demo-ledger'));

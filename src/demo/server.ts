@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
+import { createRequire } from 'node:module';
 import { HoldfastError } from '../core/errors/errors.js';
 import type { Place } from './place.js';
 
-const PROGRAM = join(import.meta.dirname, '..', 'main.js');
+/** The build has it. */
+const program = (): string => createRequire(import.meta.url).resolve('#main');
 const START_TIMEOUT_MS = 45_000;
 const STOP_TIMEOUT_MS = 12_000;
 const KEPT_LOG_CHARACTERS = 4000;
@@ -32,7 +33,7 @@ export class DemoServer {
   async start(signal: AbortSignal): Promise<string> {
     signal.throwIfAborted();
     const { dir, env } = this.#place;
-    const child = spawn(process.execPath, [PROGRAM, 'serve', '--port', String(this.#port)], {
+    const child = spawn(process.execPath, [program(), 'serve', '--port', String(this.#port)], {
       cwd: dir,
       env,
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -84,7 +85,7 @@ export class DemoServer {
   /** Runs one command against the server and resolves to what it printed. */
   async command(url: string, ...args: readonly string[]): Promise<string> {
     const { dir, env } = this.#place;
-    const child = spawn(process.execPath, [PROGRAM, ...args], {
+    const child = spawn(process.execPath, [program(), ...args], {
       cwd: dir,
       env: { ...env, HOLDFAST_URL: url },
       stdio: ['ignore', 'pipe', 'pipe'],

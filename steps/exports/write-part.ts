@@ -66,8 +66,8 @@ export async function writePart(
   const unread = await ctx.readSecrets();
   if (unread.length > 0) return { type: 'failed', error: unredacted(unread).view() };
   await forgetDigests(knex, id, part);
-  const open = (kind: PartKind): PartFile => openFile(partName(dir, kind, part), kind, row);
-  const files = { train: open('train'), validation: open('validation'), runs: open('runs') };
+  const open = (kind: PartKind): Promise<PartFile> => openFile(partName(dir, kind, part), kind, row);
+  const files = { train: await open('train'), validation: await open('validation'), runs: await open('runs') };
   try {
     const after = await fill(ctx, row, request, files, part, far);
     if (after === null) return { type: 'cancelled' };
@@ -92,7 +92,7 @@ const unredacted = (places: readonly string[]): HoldfastError =>
   );
 
 /** Evidence is for people and their tools: lines of JSON, whatever the data are. */
-function openFile(path: string, kind: PartKind, row: ExportRow): PartFile {
+async function openFile(path: string, kind: PartKind, row: ExportRow): Promise<PartFile> {
   const { format, options } = requestOf(row);
   const naming = { digested: true };
   if (kind === 'runs') return jsonlFile(path, naming);

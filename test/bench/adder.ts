@@ -1,6 +1,6 @@
 import { Agent } from '@openai/agents';
+import { defineAgent, defineTool } from 'holdfast';
 import { z } from 'zod';
-import { defineAgent, defineTool } from '../../src/index.js';
 import { add, addInput, INSTRUCTIONS, scriptedModel } from './agent.js';
 import type { Job } from './side.js';
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent } from '@openai/agents';
 import Docker from 'dockerode';
-import { bashTool, createEngine, defineAgent, functionModel, LOCAL_CALLER } from '../../src/index.js';
+import { bashTool, createEngine, defineAgent, functionModel, LOCAL_CALLER } from 'holdfast';
 import { call, resultsIn, say } from '../harness/script.js';
 import type { Place } from './place.js';
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { createEngine, LOCAL_CALLER, type StartExport } from '../../src/index.js';
+import { createEngine, LOCAL_CALLER, type StartExport } from 'holdfast';
 import type { Place } from './place.js';
 
 /** One process of a measurement of exports: makes one, and says what it took. */

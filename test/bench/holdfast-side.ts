@@ -1,6 +1,6 @@
 import { Agent } from '@openai/agents';
+import { createEngine, defineAgent, defineTool, LOCAL_CALLER } from 'holdfast';
 import { z } from 'zod';
-import { createEngine, defineAgent, defineTool, LOCAL_CALLER } from '../../src/index.js';
 import { adder } from './adder.js';
 import { INSTRUCTIONS, scriptedModel } from './agent.js';
 import type { Job, Side } from './side.js';

@@ -1,4 +1,4 @@
-import { createEngine, LOCAL_CALLER } from '../../src/index.js';
+import { createEngine, LOCAL_CALLER } from 'holdfast';
 import { adder } from './adder.js';
 import { peakMemory } from './peak-memory.js';
 import type { Place } from './place.js';

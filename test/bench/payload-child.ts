@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Agent, type Model, Usage } from '@openai/agents';
+import { createEngine, defineAgent, defineTool, LOCAL_CALLER } from 'holdfast';
 import { z } from 'zod';
-import { createEngine, defineAgent, defineTool, LOCAL_CALLER } from '../../src/index.js';
 import { peakMemory } from './peak-memory.js';
 import type { Place } from './place.js';
 

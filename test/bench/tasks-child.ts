@@ -1,6 +1,6 @@
 import { DBOS, DBOSClient } from '@dbos-inc/dbos-sdk';
 import { Agent } from '@openai/agents';
-import { createEngine, defineAgent, functionModel, LOCAL_CALLER } from '../../src/index.js';
+import { createEngine, defineAgent, functionModel, LOCAL_CALLER } from 'holdfast';
 import type { Place } from './place.js';
 
 /** One process of a measurement of queued tasks: puts them in and ends, or works on them until it is killed. */

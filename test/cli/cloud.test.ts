@@ -61,7 +61,7 @@ const LOCKED = {
   'node_modules/@dbos-inc/dbos-enterprise': { version: '5.3.2' },
   'node_modules/@dbos-inc/otel': { version: '4.25.0' },
 };
-const START = 'exec node dist/src/main.js serve --host 0.0.0.0 --port 3000';
+const START = 'exec node dist/lib/main.js serve --host 0.0.0.0 --port 3000';
 const configWith = (command: string): string =>
   `name: my-app\nlanguage: node\nruntimeConfig:\n  start:\n    - ${command}\n`;
 
@@ -144,7 +144,7 @@ describe('doctor --cloud', () => {
     ['a shell that stays', { 'dbos-config.yaml': configWith(START.slice(5)) }, 'start', 'warn', 'a shell stands'],
     ['another program', { 'dbos-config.yaml': configWith('exec node server.js') }, 'listen', 'warn', 'not checked'],
     ['another port', { 'dbos-config.yaml': configWith(START.replace('3000', '8080')) }, 'listen', 'fail', 'port 8080'],
-    ['loopback', { 'dbos-config.yaml': configWith('exec node dist/src/main.js serve') }, 'listen', 'fail', '127.0.0.1'],
+    ['loopback', { 'dbos-config.yaml': configWith('exec node dist/lib/main.js serve') }, 'listen', 'fail', '127.0.0.1'],
     [
       'a role without a server',
       { 'dbos-config.yaml': configWith(`${START} --role worker`) },

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { SETTINGS } from '../../src/config.js';
 
-const PROGRAM = join(import.meta.dirname, '../../dist/src/main.js');
+const PROGRAM = join(import.meta.dirname, '../../dist/lib/main.js');
 
 export interface Ended {
   readonly code: number | null;

@@ -28,7 +28,7 @@ const options = exportOptions.parse({});
 async function written(rows: readonly JsonObject[], format: ExportFormat) {
   const fields = datasetFields(format, options);
   const path = join(scratch, `file-${files++}`);
-  const [lines, parquet] = [jsonlFile(`${path}.jsonl`), parquetFile(`${path}.parquet`, fields)];
+  const [lines, parquet] = [jsonlFile(`${path}.jsonl`), await parquetFile(`${path}.parquet`, fields)];
   await lines.write(rows);
   await parquet.write(rows);
   await lines.end();
@@ -142,7 +142,7 @@ describe('a file of Parquet', () => {
   it('holds a row group in memory and no more, and has no name until it is whole', async () => {
     const folder = mkdtempSync(join(scratch, 'growing-'));
     const path = join(folder, 'part');
-    const file = parquetFile(path, fields);
+    const file = await parquetFile(path, fields);
     const sizeOnDisk = () => readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
     await file.write([oddRow()]);
     expect(sizeOnDisk()).toBe(0);
@@ -162,7 +162,7 @@ describe('a file of Parquet', () => {
     const two = await written([oddRow(), oddRow({ id: 'b' })], 'messages');
     expect(one.end?.sha256).toBe(two.end?.sha256);
     const path = join(scratch, 'nothing');
-    expect(await parquetFile(path, fields).end()).toBeNull();
+    expect(await (await parquetFile(path, fields)).end()).toBeNull();
     expect(existsSync(path)).toBe(false);
   });
 
@@ -174,6 +174,8 @@ describe('a file of Parquet', () => {
       { messages: ['x'] },
       { id: 1 },
     ])
-      await expect(parquetFile(join(scratch, 'wrong'), fields).write([oddRow(change)])).rejects.toThrow(/column/);
+      await expect((await parquetFile(join(scratch, 'wrong'), fields)).write([oddRow(change)])).rejects.toThrow(
+        /column/,
+      );
   });
 });

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { buildConsole } from '../../scripts/console/build.js';
+import { buildLibrary } from '../../scripts/library/build.js';
 import { bundleAllPrograms } from './bundle-programs.js';
 import { memoryDir, removeMemoryDirs } from './memory-dir.js';
 
@@ -15,7 +16,7 @@ import { memoryDir, removeMemoryDirs } from './memory-dir.js';
 export async function setup(): Promise<void> {
   const { error } = spawnSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.test.json']);
   if (error !== undefined) throw error;
-  await Promise.all([bundleAllPrograms(), buildConsole()]);
+  await Promise.all([bundleAllPrograms(), buildConsole(), buildLibrary()]);
   const version = templateVersion();
   process.env['HOLDFAST_TEST_TEMPLATE_DIR'] = pgliteTemplate(version);
   const server = process.env['HOLDFAST_TEST_POSTGRES_URL'];

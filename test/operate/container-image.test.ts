@@ -50,7 +50,7 @@ describeDockerSlowly('the image of an application', () => {
   const home = mkdtempSync(join(tmpdir(), 'holdfast-image-'));
   const docker = async (...args: string[]): Promise<string> =>
     (await exec('docker', ['--host', DOCKER_HOST, ...args], { maxBuffer: 16 * 1024 * 1024 })).stdout.trim();
-  const program = ['node', 'node_modules/holdfast/dist/src/main.js'];
+  const program = ['node', 'node_modules/holdfast/dist/lib/main.js'];
   const holdfast = (...args: string[]): Promise<string> =>
     docker('exec', '--env', `HOLDFAST_TOKEN=${TOKEN}`, NAME, ...program, ...args);
   const health = (): Promise<string> => docker('inspect', '--format', '{{.State.Health.Status}}', NAME);

@@ -264,7 +264,7 @@ function checkStart({ command, behind }: CloudStart): Finding {
   return warn(
     'start',
     `${behind} stands before the server in "${command}": SIGTERM ends that, and not the server`,
-    'Let the program take its place: `exec node dist/src/main.js serve --host 0.0.0.0 --port 3000`.',
+    'Let the program take its place: `exec node dist/lib/main.js serve --host 0.0.0.0 --port 3000`.',
   );
 }
 

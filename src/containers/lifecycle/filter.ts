@@ -1,15 +1,12 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import type Docker from 'dockerode';
 import type { EnvironmentSpec } from '../../core/containers/environment-spec.js';
 import { isAboutProfile } from '../docker/engine-answers.js';
 import type { EngineConnection } from '../docker/engine-connection.js';
 
-/** Not compiled: beside this file, or where this file was compiled from. */
-const BESIDE = join(import.meta.dirname, '../seccomp.json');
-const FILE = existsSync(BESIDE)
-  ? BESIDE
-  : join(import.meta.dirname, '../../../..', 'src', 'containers', 'seccomp.json');
+/** Not compiled: the package has it. */
+const FILE = createRequire(import.meta.url).resolve('#seccomp');
 
 /** As engines call a filter that no one has chosen, and none at all. */
 const UNCHOSEN = new Set(['default', 'builtin', 'unconfined']);

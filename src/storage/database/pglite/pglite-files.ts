@@ -2,7 +2,8 @@ import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
 import { HoldfastError } from '../../../core/errors/errors.js';
-import { makeDirectory, PrivateNodeFS } from '../data-dir/private-files.js';
+import { makeDirectory } from '../data-dir/private-files.js';
+import { PrivateNodeFS } from './private-node-fs.js';
 
 /** What the system says of files that may be whole. */
 const REFUSALS: ReadonlySet<string> = new Set([

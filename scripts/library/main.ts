@@ -1,0 +1,3 @@
+import { buildLibrary } from './build.js';
+
+await buildLibrary();
