@@ -8,14 +8,15 @@ const REACHES_GUARDED_TOOLS: ReadonlySet<string> = new Set(['tool_search', 'prog
 
 /**
  * Refuses a request that offers the model a tool of its provider which is not granted: the provider executes it within the model call, so
- * it is judged before. `ask` refuses too: the worker never hears of such a call in time. What a log has was let through before.
+ * it is judged before, as an unsafe call. `ask` refuses too: the worker never hears of such a call in time. What a log has was let
+ * through before.
  */
 export function assertHostedGranted(scope: SegmentContext, { tools }: ModelRequest): void {
   if (scope.source.asked(scope.turns + 1)) return;
   for (const tool of tools) {
     if (tool.type !== 'hosted_tool' || REACHES_GUARDED_TOOLS.has(tool.name)) continue;
     const capability = `hosted:call:${tool.name}`;
-    const check = checkCapability(scope.run.grants, capability);
+    const check = checkCapability(scope.run.grants, capability, scope.memory.labels);
     if (check.effect === 'allow') continue;
     const how =
       check.effect === 'ask' ? 'the grant asks, and no person can be asked within a model call' : check.reason;
