@@ -109,12 +109,17 @@ export const runFacts = (options: Workplace, run: RunRow, task: RunTask | null =
   memory: memoryOf(options, run),
   mcp: options.agents.get(run.agent)?.mcp ?? {},
   isProgram: options.agents.get(run.agent)?.agent.model instanceof ProgramModel,
+  undoes: undoesWhenOver(options.agents.get(run.agent), run),
   proposals: options.agents.get(run.agent)?.proposals ?? null,
   scaffold: options.agents.get(run.agent)?.scaffold ?? null,
   environment: task?.environment ?? options.agents.get(run.agent)?.environment ?? null,
   task,
   taskType: taskTypeIn(metadataOf(run)),
 });
+
+/** Whether a run undoes what it did when its time from its start is over. A model that was chosen for it takes the place of its plan. */
+export const undoesWhenOver = (runnable: Pick<RunnableAgent, 'agent'> | undefined, run: RunRow): boolean =>
+  run.model === null && runnable?.agent.model instanceof ProgramModel && runnable.agent.model.undoes(inputOf(run));
 
 /** The spaces of a run. One whose grants ask for it is watched without any, too. */
 function memoryOf({ agents }: Workplace, run: RunRow): RunFacts['memory'] {

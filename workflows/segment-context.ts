@@ -70,6 +70,8 @@ export interface RunFacts {
   readonly proposals: RunProposals | null;
   /** Whether a plan or a state machine is in the place of its model, which reads how a call ended and decides what comes of a failure. */
   readonly isProgram: boolean;
+  /** Whether it undoes what it did when its time from its start is over, instead of being cancelled. */
+  readonly undoes: boolean;
   /** What the agent says of MCP servers, by the name of the server in capabilities. */
   readonly mcp: { readonly [server: string]: McpRules };
   /** Where commands of its calls execute; null: nowhere. */

@@ -13,6 +13,8 @@ export interface ProgramTurn {
   readonly logicalTime: number;
   /** The answer that is in the log, where a replay asks for it again; null: it is asked for the first time. */
   readonly recorded: readonly JsonObject[] | null;
+  /** Why the time of its run is over, for a program that undoes what it did; null: it is not. */
+  readonly timeOver: string | null;
 }
 
 /**
@@ -24,6 +26,11 @@ export abstract class ProgramModel implements Model {
   abstract readonly kind: string;
 
   protected abstract outputOf(items: readonly JsonObject[], turn: ProgramTurn): ProgramOutput;
+
+  /** Whether a run with this input undoes what it did before it ends: the end of its time then cancels nothing. */
+  undoes(_input: JsonValue): boolean {
+    return false;
+  }
 
   /** Whether it is told of the place of its turn in the log, for which the log must be written first. */
   get knowsLogicalTime(): boolean {
@@ -45,7 +52,7 @@ export abstract class ProgramModel implements Model {
 
   /** Outside of a run, where there is no log. */
   async getResponse(request: ModelRequest): Promise<ModelResponse> {
-    return this.answer(request, { logicalTime: 0, recorded: null });
+    return this.answer(request, { logicalTime: 0, recorded: null, timeOver: null });
   }
 
   async *getStreamedResponse(request: ModelRequest): AsyncIterable<StreamEvent> {

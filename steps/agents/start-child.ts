@@ -15,6 +15,7 @@ import { type GrantSet, grantsToJson } from '../../src/core/grants/grants.js';
 import { delegateGrants } from '../../src/core/grants/grants-narrowing.js';
 import { type JsonObject, toJson } from '../../src/core/json.js';
 import { EVENT_DATA, type EventData } from '../../src/core/log/event.js';
+import { isUndo } from '../../src/core/plans/node-call.js';
 import { isOver, type RunLimits } from '../../src/core/runs/run.js';
 import type { TrustLabel } from '../../src/core/tools/tool-memory.js';
 import { approversOf } from '../../src/storage/interruptions/interruptions.js';
@@ -22,6 +23,7 @@ import { createLog, extendLog } from '../../src/storage/log/events.js';
 import { eventIdOf, readEvent } from '../../src/storage/log/read-events.js';
 import { creationOf } from '../../src/storage/log/requesters.js';
 import { copySubjects } from '../../src/storage/retention/subjects.js';
+import { ageOfRun } from '../../src/storage/runs/run-deadlines.js';
 import { ancestorsOf, limitsOf, type RunRow } from '../../src/storage/runs/run-row.js';
 import { insertRun, lockRun, runs } from '../../src/storage/runs/runs.js';
 import { isoNow, type StepContext } from '../context.js';
@@ -45,6 +47,8 @@ export interface ChildStart {
     readonly id: string;
     readonly grants: GrantSet;
     readonly limits: RunLimits;
+    /** Whether it undoes what it did when its time is over. */
+    readonly undoes: boolean;
     /** Of the run until this call, over all its segments, children included. */
     readonly turns: number;
     readonly totalTokens: number;
@@ -74,7 +78,6 @@ export async function startChild(ctx: StepContext, start: ChildStart): Promise<S
   const { grants, missing } = delegateGrants(parent.grants, agent.grants, proposal?.grants ?? spec.grants);
   if (proposal !== null && missing.length > 0) throw notPassedOn(missing);
   const budget = budgetOfChild({ id: parent.id, budget: parent.limits.budget }, { id, own: agent.limits.budget });
-  const limits = { ...limitsOfChild(parent, agent.limits, spec), ...(budget && { budget }) };
   const input = toJson(spec.inputOf(start.input));
   const started = await transact(ctx, async (trx): Promise<StartedChild> => {
     const row = await lockRun(trx, parent.id);
@@ -82,6 +85,10 @@ export async function startChild(ctx: StepContext, start: ChildStart): Promise<S
     if (before !== null) return startedAs(id, before);
     if (row === undefined || isOver(row.status) || row.cancel_requested_at !== null)
       throw new HoldfastError('run_over', `Run ${parent.id} is over or being cancelled; nothing is started below it.`);
+    const limits = {
+      ...{ ...limitsOfChild(parent, agent.limits, spec), ...(budget && { budget }) },
+      ...(await elapsedLeft(trx, start)),
+    };
     const above = await runsAbove(trx, row);
     assertNesting(spec, above);
     const { name, version, definitionHash } = agent;
@@ -125,6 +132,19 @@ export async function startChild(ctx: StepContext, start: ChildStart): Promise<S
   ctx.changed(id);
   ctx.queue.wake();
   return started;
+}
+
+/**
+ * A run that undoes what it did waits for those below it when its time is over, so that theirs is over then, too. What undoes has the
+ * time that it needs.
+ */
+async function elapsedLeft(
+  trx: Knex.Transaction,
+  { parent: { id, limits, undoes }, callId, agent }: ChildStart,
+): Promise<Pick<RunLimits, 'maxElapsedMs'>> {
+  if (!undoes || limits.maxElapsedMs === undefined || isUndo(callId)) return {};
+  const leftMs = Math.max(1, Math.ceil(limits.maxElapsedMs - (await ageOfRun(trx, id))));
+  return { maxElapsedMs: Math.min(leftMs, agent.limits.maxElapsedMs ?? leftMs) };
 }
 
 const notPassedOn = (missing: readonly string[]): HoldfastError =>

@@ -10,6 +10,7 @@ import { machine } from './machine-scenario.js';
 import { mcp } from './mcp-scenario.js';
 import { memory } from './memory-scenario.js';
 import { money } from './money-scenario.js';
+import { overdue } from './overdue-scenario.js';
 import type { KillAt } from './place.js';
 import { plans } from './plans-scenario.js';
 import { proposals } from './proposals-scenario.js';
@@ -64,6 +65,7 @@ const SCENARIOS = {
   mcp,
   memory,
   money,
+  overdue,
   plans,
   proposals,
   state,

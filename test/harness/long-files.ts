@@ -57,6 +57,7 @@ export const LONG_FILES: readonly string[] = [
   'test/crash/memory.test.ts',
   'test/crash/money.test.ts',
   'test/crash/native.test.ts',
+  'test/crash/overdue.test.ts',
   'test/crash/plan-evolution.test.ts',
   'test/crash/plans.test.ts',
   'test/crash/proposals.test.ts',

@@ -11,9 +11,11 @@ import { targetOf } from '../../src/models/providers/multi-model-provider.js';
 import { attemptOf } from '../../src/models/providers/single-attempt.js';
 import { streamedResponse } from '../../src/models/providers/streamed-response.js';
 import { withoutSpokenSecretsIn } from '../../src/models/secrets/known-secrets.js';
+import { ageOfRun, timeOverText } from '../../src/storage/runs/run-deadlines.js';
 import { callModel, type ModelAnswer, type ModelFailure, type ModelResult } from '../../steps/calls/call-model.js';
 import { catchingLate } from '../../steps/calls/late-throws.js';
 import { TurnCharges } from '../../steps/calls/turn-charges.js';
+import { withDatabaseRetry } from '../../steps/database-retry.js';
 import { durableStep } from '../durable-step.js';
 import { placeInLog } from '../place-in-log.js';
 import type { SegmentContext } from '../segment-context.js';
@@ -41,7 +43,8 @@ export async function askModel(
   const ask = async (signal: AbortSignal): Promise<ModelAnswer> => {
     if (model instanceof ProgramModel) {
       const logicalTime = model.knowsLogicalTime ? await placeInLog(scope, requestedKey) : 0;
-      return answerOf(model.answer({ ...request, signal }, { logicalTime, recorded: null }));
+      const timeOver = await whyTimeIsOver(scope);
+      return answerOf(model.answer({ ...request, signal }, { logicalTime, recorded: null, timeOver }));
     }
     const attempt = attemptOf(model, target, { runId, taskType, watch });
     const answer = answerOf(await respond(scope, attempt, { ...request, signal }, turn));
@@ -55,6 +58,14 @@ export async function askModel(
   };
   const asked = async () => watch.endOf(await callModel(caught, failureOfModel, scope.signal));
   return durableStep(scope, `model:${turn}`, asked, { ahead: scope.deltas === null });
+}
+
+/** Why the time of a run is over that undoes what it did; null: it is not. */
+async function whyTimeIsOver({ run: { id, limits, undoes }, ctx }: SegmentContext): Promise<string | null> {
+  const { maxElapsedMs } = limits;
+  if (!undoes || maxElapsedMs === undefined) return null;
+  const ageMs = await withDatabaseRetry(() => ageOfRun(ctx.knex, id));
+  return ageMs < maxElapsedMs ? null : timeOverText(maxElapsedMs);
 }
 
 const chargesOf = (scope: SegmentContext, turn: number): TurnCharges =>

@@ -148,7 +148,10 @@ function compareProgram(
   { number, request, recorded }: Turn,
 ): void {
   if (!(model instanceof ProgramModel) || chosen !== null || recorded?.type !== 'answer') return;
-  source.answeredBy(number, () => model.answer(request, { logicalTime: 0, recorded: recorded.output }).output);
+  source.answeredBy(
+    number,
+    () => model.answer(request, { logicalTime: 0, recorded: recorded.output, timeOver: null }).output,
+  );
 }
 
 /** Logs the answer and gives its calls their ids. Throws `SegmentStop` for anything that is not an answer. */

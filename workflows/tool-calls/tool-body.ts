@@ -63,8 +63,8 @@ export function requirementOf(scope: SegmentContext, authorized: AuthorizedCall)
 export function subAgentBody(scope: SegmentContext, authorized: AuthorizedCall): (() => Promise<unknown>) | undefined {
   const spec = subAgentOf(authorized.wrapped.original);
   if (spec === undefined) return undefined;
-  const { id, grants, limits } = scope.run;
-  const parent = { id, grants, limits, turns: scope.turns, totalTokens: scope.totalTokens };
+  const { id, grants, limits, undoes } = scope.run;
+  const parent = { id, grants, limits, undoes, turns: scope.turns, totalTokens: scope.totalTokens };
   return async () => {
     const agent = scope.agents.get(spec.agent);
     if (agent === undefined) {

@@ -183,6 +183,12 @@ const RUN_ERRORS = {
     'The run reached its limit of time',
     'Raise maxDurationMs, or give the agent a smaller job.',
   ),
+  limit_elapsed: row(
+    409,
+    'stop',
+    'The time of the plan from its start was over, and what it had done was undone',
+    'Raise maxElapsedMs, or give the plan less to do; then start it again.',
+  ),
   run_stalled: row(
     504,
     'retry',

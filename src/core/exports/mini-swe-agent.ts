@@ -42,7 +42,9 @@ export function miniTrajectory(thread: Thread, { run }: Pick<Conversation, 'run'
   };
 }
 
-const LIMITS: ReadonlySet<string> = new Set([...['limit_turns', 'limit_tokens', 'limit_budget', 'limit_wall_time']]);
+const LIMITS: ReadonlySet<string> = new Set([
+  ...['limit_turns', 'limit_tokens', 'limit_budget', 'limit_wall_time', 'limit_elapsed'],
+]);
 
 function exitStatus({ status, error }: Conversation['run']): string {
   if (status === 'completed') return 'Submitted';

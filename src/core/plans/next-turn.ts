@@ -1,6 +1,7 @@
 import { HoldfastError } from '../errors/errors.js';
 import type { JsonObject, JsonValue } from '../json.js';
 import { isTrue } from './expression.js';
+import { isUndo, undoName } from './node-call.js';
 import { RETRYABLE, retryWaitSeconds } from './node-retry.js';
 import {
   type CompiledBlock,
@@ -26,6 +27,8 @@ export interface MadeCall {
   readonly node: string;
   readonly tool: string;
   readonly result: NodeResult;
+  /** Of a call that undoes because the time of the run was over: why it was. */
+  readonly timeOver?: string | undefined;
 }
 
 /** A call that a plan makes next. */
@@ -36,26 +39,46 @@ export interface PlannedCall {
 }
 
 export type NextTurn =
-  | { readonly type: 'calls'; readonly calls: readonly PlannedCall[] }
+  | {
+      readonly type: 'calls';
+      readonly calls: readonly PlannedCall[];
+      /** Why the time of the run is over, where the calls undo for that. */
+      readonly timeOver?: string;
+    }
   | { readonly type: 'output'; readonly output: JsonValue };
 
 /** What a node or a block has given; undefined: it has not ended. */
 type Given = { readonly output: JsonValue } | undefined;
 
 /**
- * Says what a plan does next, from its input and what its calls gave. The same in every execution: nothing else is read. When a
- * node has failed for good, what can be undone is undone, the last first. Throws `plan_failed` and `plan_undo_failed` when that is
- * over, and `plan_changed` where the calls are not those of this plan.
+ * Says what a plan does next, from its input, what its calls gave, and why its time is over (null: it is not). The same in every
+ * execution: nothing else is read. When a node has failed for good, or the time is over, what can be undone is undone, the last
+ * first. Throws `plan_failed`, `limit_elapsed` and `plan_undo_failed` when that is over, and `plan_changed` where the calls are not
+ * those of this plan.
  */
-export function nextTurn(plan: CompiledPlan, input: JsonValue, made: readonly MadeCall[]): NextTurn {
+export function nextTurn(
+  plan: CompiledPlan,
+  input: JsonValue,
+  made: readonly MadeCall[],
+  timeOver: string | null = null,
+): NextTurn {
   const walk = new PlanWalk(made);
   const given = walk.block(plan.block, '', { input, nodes: {} });
+  const over = overFor(made, timeOver);
+  if (over !== null) walk.failed = new HoldfastError('limit_elapsed', over);
   const undone = walk.failed === null ? null : walk.undo();
   walk.assertAllKnown();
-  if (undone !== null) return { type: 'calls', calls: [undone] };
+  if (undone !== null) return { type: 'calls', calls: [undone], ...(over !== null && { timeOver: over }) };
   if (walk.failed !== null) throw walk.failure();
   if (given !== undefined) return { type: 'output', output: given.output };
   return { type: 'calls', calls: walk.ready.slice(0, plan.document.atOnce ?? DEFAULT_AT_ONCE) };
+}
+
+/** Why the plan undoes for its time; null: it does not. One that undoes already goes on for the reason that it began with. */
+function overFor(made: readonly MadeCall[], timeOver: string | null): string | null {
+  const undoing = made.filter(({ node }) => isUndo(node));
+  if (undoing.length === 0) return timeOver;
+  return undoing.find((call) => call.timeOver !== undefined)?.timeOver ?? null;
 }
 
 interface Done {
@@ -181,7 +204,7 @@ class PlanWalk {
   /** The call that undoes next, the last that was done first; null: all is undone. */
   undo(): PlannedCall | null {
     for (const { call, node, scope } of this.#done.toSorted((a, b) => b.place - a.place)) {
-      const id = `${node}~undo`;
+      const id = undoName(node);
       const made = this.#look(id, call.tool);
       if (made?.result.type === 'output') continue;
       if (made !== undefined) {

@@ -27,11 +27,17 @@ export function callOfNode(node: PlanNode, path: string, at: string): CompiledCa
   return { path, at, node, stated, ...toolOfNode(node) };
 }
 
+/** The id of the call that takes back what a node did. */
+export const undoName = (node: string): string => `${node}~undo`;
+
+/** Whether a call takes back what a node did. The calls of a segment that was rebuilt have its number behind their ids. */
+export const isUndo = (callId: string): boolean => /~undo(_s\d+)?$/.test(callId);
+
 /** The call that takes back what a node did; null: nothing does. */
 export function undoOfNode(node: PlanNode, path: string, at: string): CompiledCall | null {
   if ((node.type !== 'tool' && node.type !== 'agent') || node.undo === undefined) return null;
   const call = { ...node.undo, type: 'tool' as const };
-  return callOfNode(call, `${path}~undo`, `${at}/undo`);
+  return callOfNode(call, undoName(path), `${at}/undo`);
 }
 
 /** The call between two tries of a node. */

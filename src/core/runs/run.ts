@@ -78,7 +78,9 @@ export const startRun = z
       .int()
       .min(1)
       .optional()
-      .describe('So many milliseconds after its start it is cancelled, also where it waits.'),
+      .describe(
+        'So many milliseconds after its start it is cancelled, also where it waits. A plan with `undo` undoes what it did instead.',
+      ),
     budget: askedBudget.optional().describe('What its model calls, and those of its sub-agents, may cost.'),
     priority: z.int().min(1).max(1_000_000).optional().describe('Lower starts earlier. Without one: 1000.'),
     stream: z

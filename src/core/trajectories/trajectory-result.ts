@@ -40,7 +40,7 @@ export interface Judgement {
   readonly reason: string | null;
 }
 
-const TIMEOUTS: ReadonlySet<string> = new Set(['limit_wall_time', 'tool_timeout']);
+const TIMEOUTS: ReadonlySet<string> = new Set(['limit_wall_time', 'limit_elapsed', 'tool_timeout']);
 /** The agent did not do its job within what it was given, or did what it may not: nothing around it was broken. */
 const FAILURES: ReadonlySet<string> = new Set([
   ...['limit_turns', 'limit_tokens', 'limit_budget', 'capability_denied', 'output_invalid'],

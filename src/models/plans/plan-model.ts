@@ -4,10 +4,12 @@ import { type MadeCall, type NextTurn, nextTurn } from '../../core/plans/next-tu
 import { resultIn } from '../../core/plans/node-result.js';
 import type { CompiledPlan } from '../../core/plans/plan.js';
 import { readPlanInput } from '../../core/plans/plan-input.js';
-import { ProgramModel, type ProgramOutput, resultsIn, said } from '../program-model.js';
+import { ProgramModel, type ProgramOutput, type ProgramTurn, resultsIn, said } from '../program-model.js';
 
 /** Where a call says which node it is of. */
 const NODE = 'planNode';
+/** Where a call that undoes says that the time of the run was over, and why. A replay and a fork read it here. */
+const TIME_OVER = 'planTimeOver';
 
 /** Reads a plan, and what it is given, from the input of a run. Throws `plan_invalid`. */
 export interface PlanReader {
@@ -29,9 +31,21 @@ export class PlanModel extends ProgramModel {
     this.source = source;
   }
 
-  protected override outputOf(items: readonly JsonObject[]): ProgramOutput {
+  /** A plan that nothing can read undoes nothing. */
+  override undoes(input: JsonValue): boolean {
+    const { source } = this;
+    try {
+      return undoesSome(isReader(source) ? source.readInput(input).plan : source);
+    } catch (error) {
+      if (error instanceof HoldfastError) return false;
+      throw error;
+    }
+  }
+
+  protected override outputOf(items: readonly JsonObject[], { recorded, timeOver }: ProgramTurn): ProgramOutput {
     const { plan, input } = this.#read(items.filter(isSaid));
-    return outputOf(nextTurn(plan, input, madeCalls(items)));
+    const over = recorded === null ? timeOver : (recorded.map(timeOverIn).find((why) => why !== null) ?? null);
+    return outputOf(nextTurn(plan, input, madeCalls(items), undoesSome(plan) ? over : null));
   }
 
   #read(said: JsonValue): { readonly plan: CompiledPlan; readonly input: JsonValue } {
@@ -44,6 +58,14 @@ export class PlanModel extends ProgramModel {
   }
 }
 
+const undoesSome = ({ nodes }: CompiledPlan): boolean => nodes.some(({ undo }) => undo !== null);
+
+/** What a call says of the time of the run; null: nothing. */
+function timeOverIn({ providerData }: JsonObject): string | null {
+  const why = isObject(providerData) ? providerData[TIME_OVER] : undefined;
+  return typeof why === 'string' ? why : null;
+}
+
 const isSaid = (item: JsonObject): boolean => item['type'] === 'message' || item['type'] === undefined;
 
 /** The calls of the plan in the order in which they were made, with what they gave. */
@@ -53,7 +75,8 @@ function madeCalls(items: readonly JsonObject[]): readonly MadeCall[] {
     if (item['type'] !== 'function_call') return [];
     const { providerData, name, callId } = item;
     const node = isObject(providerData) ? providerData[NODE] : undefined;
-    return [{ node: String(node ?? callId), tool: String(name), result: resultIn(results.get(callId) ?? '') }];
+    const made = { node: String(node ?? callId), tool: String(name), result: resultIn(results.get(callId) ?? '') };
+    return [{ ...made, timeOver: timeOverIn(item) ?? undefined }];
   });
 }
 
@@ -61,6 +84,7 @@ function outputOf(next: NextTurn): ProgramOutput {
   if (next.type === 'output') return [said(JSON.stringify(next.output))];
   return next.calls.map(({ node, tool, arguments: given }) => ({
     ...{ type: 'function_call', callId: node, name: tool, status: 'completed' },
-    ...{ arguments: JSON.stringify(given), providerData: { [NODE]: node } },
+    arguments: JSON.stringify(given),
+    providerData: { [NODE]: node, ...(next.timeOver === undefined ? {} : { [TIME_OVER]: next.timeOver }) },
   }));
 }

@@ -44,6 +44,18 @@ export async function overdueRuns(db: Knex, except: readonly string[], limit: nu
   return rows.map(({ id, limits, age }) => ({ id, limits, ageMs: Number(age) }));
 }
 
+/** For how long a run exists, in milliseconds, by the clock of the database. */
+export async function ageOfRun(db: Knex, id: string): Promise<number> {
+  const { rows }: { rows: { age: string }[] } = await db.raw(
+    'select extract(epoch from now() - created_at) * 1000 as age from holdfast.runs where id = ?',
+    [id],
+  );
+  return Number(rows[0]?.age ?? 0);
+}
+
+export const timeOverText = (maxElapsedMs: number): string =>
+  `It had ${maxElapsedMs} ms from its start (maxElapsedMs).`;
+
 /** The limits of a run say that its time is not over: its row was changed, and says so again. */
 export async function correctDeadline(db: Knex, runId: string, afterMs: number | undefined): Promise<void> {
   const row = deadlines(db).where({ run_id: runId });

@@ -32,6 +32,9 @@ export function sleepTool(options: { readonly maxMs?: number } = {}): DeclaredTo
         throw new HoldfastError('wait_invalid', `That is further ahead than ${Math.floor(maxMs / 1000)} seconds.`);
       return until === undefined ? waitFor({ kind: 'timer', afterMs }) : waitFor({ kind: 'timer', until });
     },
-    resume: ({ seconds, until }) => (until === undefined ? `${seconds} seconds have passed.` : `It is past ${until}.`),
+    resume: ({ seconds, until }, { type }) => {
+      if (type !== 'due') return 'The wait ended before its time.';
+      return until === undefined ? `${seconds} seconds have passed.` : `It is past ${until}.`;
+    },
   });
 }

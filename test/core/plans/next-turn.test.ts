@@ -18,20 +18,22 @@ const failed = (code = 'tool_failed'): NodeResult => ({ type: 'error', code, mes
 const echo: Answer = (_node, given) => output((given as { v?: JsonValue }).v ?? null);
 
 /** Carries a plan out by answering its calls, and gives the turns and the end. */
-function carryOut(plan: unknown, answer: Answer = echo, input: JsonValue = '') {
+function carryOut(plan: unknown, answer: Answer = echo, input: JsonValue = '', overAfter = Number.POSITIVE_INFINITY) {
   const compiled = compilePlan('p', plan, tools);
   const made: MadeCall[] = [];
   const turns: string[][] = [];
   for (;;) {
     let next: ReturnType<typeof nextTurn>;
     try {
-      next = nextTurn(compiled, input, made);
+      next = nextTurn(compiled, input, made, turns.length < overAfter ? null : 'Its time is over.');
     } catch (error) {
       return { turns, error: error instanceof Error ? error.message : String(error) };
     }
     if (next.type === 'output') return { turns, output: next.output };
     turns.push(next.calls.map(({ node }) => node));
-    for (const { node, tool, arguments: given } of next.calls) made.push({ node, tool, result: answer(node, given) });
+    const { timeOver } = next;
+    for (const { node, tool, arguments: given } of next.calls)
+      made.push({ node, tool, result: answer(node, given), timeOver });
   }
 }
 
@@ -210,6 +212,31 @@ describe('nodes that fail', () => {
       error: 'The node c (do) failed with tool_failed: it tool_failed',
     });
     expect(given).toEqual(['y', 'x', 'A']);
+  });
+
+  it('begin no node when their time is over, undo what was done and end by that limit', () => {
+    const nodes = { a: call('A', { undo }), b: call('B', { after: ['a'], undo }), c: call('C', { after: ['b'] }) };
+    const error = 'Its time is over.';
+    const undone = ['b~undo'];
+    expect(carryOut({ nodes }, echo, '', 2)).toEqual({ turns: [['a'], ['b'], undone, ['a~undo']], error });
+    // A node that fails because nothing waits for it any more changes nothing of that.
+    const late: Answer = (node, args) => (node === 'c' ? failed('expired') : echo(node, args));
+    expect(carryOut({ nodes }, late, '', 3)).toEqual({ turns: [['a'], ['b'], ['c'], undone, ['a~undo']], error });
+    const notUndone: Answer = (node, args) => (node === 'b~undo' ? failed() : echo(node, args));
+    expect(carryOut({ nodes }, notUndone, '', 2).error).toBe(`${error} Not undone: b (take_back): it tool_failed`);
+    expect(carryOut({ nodes }, echo, '', 0)).toEqual({ turns: [], error });
+    // What ended too late is undone too.
+    const all = [['a'], ['b'], ['c'], undone, ['a~undo']];
+    expect(carryOut({ nodes }, echo, '', 3)).toEqual({ turns: all, error });
+  });
+
+  it('end by what they undo for already', () => {
+    const nodes = { a: call('A', { undo }), c: call('C', { after: ['a'] }) };
+    const answer: Answer = (node, args) => (node === 'c' ? failed() : echo(node, args));
+    expect(carryOut({ nodes }, answer, '', 3)).toEqual({
+      turns: [['a'], ['c'], ['a~undo']],
+      error: 'The node c (do) failed with tool_failed: it tool_failed',
+    });
   });
 
   it('say what could not be undone, and undo the rest', () => {

@@ -1,0 +1,3 @@
+import { crashMatrix } from './crash-matrix.js';
+
+crashMatrix('overdue');
