@@ -6,6 +6,7 @@ import { HoldfastError } from '../../src/core/errors/errors.js';
 import { bytesOf, type TaskFiles } from '../../src/core/tasks/task-file.js';
 import {
   isSuite,
+  missingInSuite,
   type SuiteRunner,
   type TaskVerification,
   TESTS_DIR,
@@ -108,6 +109,7 @@ export function plannedSuite(test: Test, files: TaskFiles, workdir: string): Pla
       share: async (environment, exitCode) => judge(test, exitCode, await read(environment)),
     };
   }
+  const missing = missingInSuite(test, files);
   const go = runner === 'go test' ? goSuite(textsOf(files), test.suite ?? [], { ...DIRECTORIES, workdir }) : null;
   return {
     ...place,
@@ -117,9 +119,13 @@ export function plannedSuite(test: Test, files: TaskFiles, workdir: string): Pla
         ...{ path: posix.join(RUNNER_DIR, name), bytes: Buffer.from(text), mode: '644' },
       }),
     ),
-    share: async (environment, exitCode) => judge(test, exitCode, await countsIn(environment, go)),
+    share: async (environment, exitCode) =>
+      judge(test, exitCode, missing.length > 0 ? { why: noSuite(missing) } : await countsIn(environment, go)),
   };
 }
+
+const noSuite = (missing: readonly string[]): string =>
+  `its suite names files that the task does not bring: ${missing.slice(0, 10).join(', ')}`;
 
 const DIRECTORIES = { runner: RUNNER_DIR, tests: TESTS_DIR };
 

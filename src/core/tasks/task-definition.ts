@@ -8,7 +8,7 @@ import { processRules } from './process-rules.js';
 import { clashes, pathProblem, taskFiles, taskText } from './task-file.js';
 import { placeholderName, randomizedInput, taskParameter } from './task-parameter.js';
 import { placeholderProblems } from './task-texts.js';
-import { rewardFileProblems, taskVerification, testFilesOf } from './task-verification.js';
+import { rewardFileProblems, suiteProblems, taskVerification, testFilesOf } from './task-verification.js';
 
 const DEFINITION_LARGEST = 8_388_608;
 const METADATA_LARGEST = 65_536;
@@ -127,6 +127,7 @@ export const taskDefinition = keptDefinition.superRefine((task, context) => {
   const refuse = (path: readonly PropertyKey[], message: string): void =>
     context.addIssue({ code: 'custom', path: [...path], message });
   for (const { path, message } of rewardFileProblems(task)) refuse(path, message);
+  for (const { path, message } of suiteProblems(task.verification)) refuse(path, message);
   const { workdir, mounts } = task.environment;
   const programs = 'has programs of the image, which run the tests: an agent that writes there replaces them';
   if (holdsPrograms(workdir)) refuse(['environment', 'workdir'], programs);

@@ -112,7 +112,7 @@ export type TaskVerification = z.output<typeof taskVerification>;
 /** What does not go together in a test. */
 function runnerProblems({ command, runner, suite, tests, rewardFiles, prints, apart }: z.output<typeof taskTest>) {
   const problems: (readonly [string, string])[] = [];
-  if (apart === true && runner !== 'node:test') problems.push(['apart', 'is for the runner node:test']);
+  if (apart === true && runner !== 'node:test') problems.push(['apart', apartProblem(runner)]);
   if (prints !== undefined && (runner !== undefined || rewardFiles.length > 0))
     problems.push(['prints', 'has no place beside a runner or reward files']);
   if (isSuite(runner)) {
@@ -130,6 +130,38 @@ function runnerProblems({ command, runner, suite, tests, rewardFiles, prints, ap
   if (runner === 'junit' && rewardFiles.length === 0) problems.push(['rewardFiles', 'name the JUnit report']);
   return problems;
 }
+
+const apartProblem = (runner: string | undefined): string =>
+  runner === 'jest' || runner === 'go test'
+    ? `is for the runner node:test: with ${runner} the program is in the process of the tests, and can forge the counts`
+    : 'is for the runner node:test';
+
+/** What the suite of a test names, and no file of the tests is or is below. A runner of Node.js or Go takes no directory. */
+export function missingInSuite(
+  { runner, suite = [] }: Pick<TaskVerification['tests'][number], 'runner' | 'suite'>,
+  files: TaskFiles,
+): readonly string[] {
+  const isDirectory = (path: string): boolean => Object.keys(files).some((file) => file.startsWith(`${path}/`));
+  const takesDirectories = runner === 'unittest' || runner === 'pytest';
+  return suite.filter((path) => !Object.hasOwn(files, path) && !(takesDirectories && isDirectory(path)));
+}
+
+/** Files of suites that the task does not bring. A definition that was kept before there was this rule is judged all the same. */
+export const suiteProblems = (verification: TaskVerification) =>
+  verification.tests.flatMap((test, index) => {
+    const files = { ...verification.files, ...test.files };
+    const missing = new Set(missingInSuite(test, files));
+    return (test.suite ?? []).flatMap((path, at) =>
+      missing.has(path)
+        ? [
+            {
+              path: ['verification', 'tests', index, 'suite', at],
+              message: `names ${JSON.stringify(path)}, which is no file of verification.files or of the test`,
+            },
+          ]
+        : [],
+    );
+  });
 
 /**
  * Reward files where a program that a test tries could put another file of the tests in their place. Beyond `/tmp` a directory may be the

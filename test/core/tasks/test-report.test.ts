@@ -102,13 +102,23 @@ it('a test names a runner with its suite, or a command', () => {
       ? []
       : parsed.error.issues.map(({ path, message }) => `${path.at(-1)?.toString()} ${message}`);
   };
-  expect(problemsOf({ runner: 'unittest', suite: ['test_add.py'], tests: 12 })).toEqual([]);
+  const files = { 'test_add.py': 'x', 'more/test_x.py': 'x', 'x.js': 'x' };
+  expect(problemsOf({ runner: 'unittest', suite: ['test_add.py', 'more'], tests: 12, files })).toEqual([]);
   expect(problemsOf({ runner: 'tap', command: 'prove', tests: 3 })).toEqual([]);
   expect(problemsOf({ runner: 'junit', command: 'x', rewardFiles: ['/tmp/tests/x.xml'] })).toEqual([]);
   expect(problemsOf({})).toEqual(['command is missing']);
   expect(problemsOf({ command: 'x', tests: 3 })).toEqual(['tests needs a `runner`, which counts them']);
   expect(problemsOf({ runner: 'pytest' })).toEqual(['suite names the files that pytest runs']);
   expect(problemsOf({ runner: 'junit', command: 'x' })).toEqual(['rewardFiles name the JUnit report']);
-  expect(problemsOf({ runner: 'jest', suite: ['../x'] })).toHaveLength(1);
-  expect(problemsOf({ runner: 'jest', suite: ['x'], command: 'x' })).toHaveLength(1);
+  expect(problemsOf({ runner: 'jest', suite: ['../x'] })).toContain('0 is no path below /tmp/tests');
+  expect(problemsOf({ runner: 'jest', suite: ['x.js'], command: 'x', files })).toHaveLength(1);
+  expect(problemsOf({ runner: 'jest', suite: ['x.js'], apart: true, files })).toEqual([
+    'apart is for the runner node:test: with jest the program is in the process of the tests, and can forge the counts',
+  ]);
+  const missing = (at: number, path: string) =>
+    `${at} names "${path}", which is no file of verification.files or of the test`;
+  expect(problemsOf({ runner: 'pytest', suite: ['test_add.py', 'test_ad.py'], files })).toEqual([
+    missing(1, 'test_ad.py'),
+  ]);
+  expect(problemsOf({ runner: 'go test', suite: ['more'], files })).toEqual([missing(0, 'more')]);
 });
