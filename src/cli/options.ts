@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { CommanderError, InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
-import { type JsonObject, type JsonValue, jsonObject, jsonValue } from '../core/json.js';
+import { type JsonObject, type JsonValue, jsonObject, jsonValue, NumberTooLarge, parseJson } from '../core/json.js';
 import { usdText } from '../core/money.js';
 import { PAGE_LIMIT } from '../core/page.js';
 import { print } from './print.js';
@@ -70,18 +70,20 @@ export const message = z.string().optional();
 /** A JSON object, or `@` and the name of a file that holds one. */
 export function jsonObjectOption(text: string): JsonObject {
   try {
-    return jsonObject.parse(JSON.parse(text.startsWith('@') ? readFileSync(text.slice(1), 'utf8') : text));
+    return jsonObject.parse(parseJson(text.startsWith('@') ? readFileSync(text.slice(1), 'utf8') : text));
   } catch (error) {
-    const why = error instanceof Error && 'code' in error ? ` ${error.message}.` : '';
+    const isSaid = error instanceof Error && ('code' in error || error instanceof NumberTooLarge);
+    const why = isSaid ? ` ${error.message}.` : '';
     throw new InvalidArgumentError(`Expected a JSON object, or @ and a file that holds one.${why}`);
   }
 }
 
 export function jsonArgument(text: string): JsonValue {
   try {
-    return jsonValue.parse(JSON.parse(text));
-  } catch {
-    throw new InvalidArgumentError('Expected JSON; a text is written in double quotes, as in \'"yes"\'.');
+    return jsonValue.parse(parseJson(text));
+  } catch (error) {
+    const why = error instanceof NumberTooLarge ? ` ${error.message}.` : '';
+    throw new InvalidArgumentError(`Expected JSON; a text is written in double quotes, as in '"yes"'.${why}`);
   }
 }
 

@@ -33,6 +33,36 @@ export function isJson(value: unknown, depth = 0): value is JsonValue {
   return isPlainObject(value) && Object.values(value).every((item) => isJson(item, depth + 1));
 }
 
+/** A number of a text of JSON that is beyond 1.8e308. */
+export class NumberTooLarge extends SyntaxError {}
+
+/** An exponent or a row of digits that a number beyond the largest needs. */
+const MAY_BE_HUGE = /[eE]\+?\d{3}|\d{309}/;
+
+/**
+ * The value of a text of JSON. Throws `SyntaxError`, and `NumberTooLarge` for a number that `JSON.parse` makes infinite: whatever
+ * writes it again makes it null.
+ */
+export function parseJson(text: string): unknown {
+  const value: unknown = JSON.parse(text);
+  const at = MAY_BE_HUGE.test(text) ? hugeNumberIn(value) : null;
+  if (at === null) return value;
+  throw new NumberTooLarge(`the number at ${at === '' ? 'the top' : at} is beyond 1.8e308, which no number can hold`);
+}
+
+/** Where a value has an infinite number, at any depth; null: nowhere. */
+function hugeNumberIn(root: unknown): string | null {
+  const left: [string, unknown][] = [['', root]];
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    const [path, value] = next;
+    if (typeof value === 'number' && !Number.isFinite(value)) return path;
+    if (!isRecord(value)) continue;
+    for (const [name, item] of Object.entries(value))
+      if (typeof item === 'number' || isRecord(item)) left.push([`${path}/${name}`, item]);
+  }
+  return null;
+}
+
 /** The value of a text of JSON; null: it is none. */
 export function jsonOrNull(text: string): JsonValue {
   try {

@@ -4,11 +4,34 @@ import canonicalize from 'canonicalize';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { asJson, canonical, sameJson, toJson } from '../../src/core/json.js';
+import { asJson, canonical, NumberTooLarge, parseJson, sameJson, toJson } from '../../src/core/json.js';
 
 const { pairs } = z
   .object({ pairs: z.array(z.object({ name: z.string(), input: z.string(), output: z.string() })) })
   .parse(JSON.parse(readFileSync(join(import.meta.dirname, '../vectors/json-canonicalization.json'), 'utf8')));
+
+describe('a text of JSON', () => {
+  it.each([
+    ['{"n":1e999}', '/n'],
+    ['[0, {"a": {"b": -1E+400}}]', '/1/a/b'],
+    ['1e0309', 'the top'],
+    [`[${'9'.repeat(400)}]`, '/0'],
+  ])('names a number that is beyond all numbers: %.20s', (text, at) => {
+    expect(() => parseJson(text)).toThrow(NumberTooLarge);
+    expect(() => parseJson(text)).toThrow(`the number at ${at} is beyond 1.8e308`);
+  });
+
+  it.each(['1e308', '0.1e-999', '"1e999"', '{"1e999":1}', `0.${'1'.repeat(400)}`, '[]'])(
+    'is read as it is: %.20s',
+    (text) => {
+      expect(parseJson(text)).toEqual(JSON.parse(text));
+    },
+  );
+
+  it('is none', () => {
+    expect(() => parseJson('{')).toThrow(SyntaxError);
+  });
+});
 
 describe('canonical JSON', () => {
   it.each(pairs)('is the published one: $name', ({ input, output }) => {

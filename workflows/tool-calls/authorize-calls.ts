@@ -2,7 +2,15 @@ import type { ModelRequest } from '@openai/agents';
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import { checksOf, strictest } from '../../src/core/grants/capability.js';
 import { type Standing, standingFor } from '../../src/core/interruptions/standing.js';
-import { isObject, type JsonObject, type JsonValue, plainText, toJson } from '../../src/core/json.js';
+import {
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  NumberTooLarge,
+  parseJson,
+  plainText,
+  toJson,
+} from '../../src/core/json.js';
 import type { CapabilityCheck, EventData } from '../../src/core/log/event.js';
 import type { CallOfPlan } from '../../src/core/plans/approved-plan.js';
 import { approvalText, callDigest } from '../../src/core/runs/call.js';
@@ -47,13 +55,11 @@ export function wrapperFinder(request: ModelRequest): (call: AskedCall) => Wrapp
 function parseArguments(spec: ToolSpec, text: string): { args: JsonValue; input: unknown; problem: string | null } {
   let args: JsonValue;
   try {
-    args = toJson(JSON.parse(text === '' ? '{}' : text));
-  } catch {
-    return {
-      args: text,
-      input: null,
-      problem: `The arguments of ${spec.name} are not valid JSON. Send one JSON object.`,
-    };
+    args = toJson(parseJson(text === '' ? '{}' : text));
+  } catch (error) {
+    const why = error instanceof NumberTooLarge ? `: ${error.message}` : '';
+    const problem = `The arguments of ${spec.name} are not valid JSON${why}. Send one JSON object.`;
+    return { args: text, input: null, problem };
   }
   const parsed = spec.parse(args);
   // A tool that declares nothing would be called with something else than what was judged.

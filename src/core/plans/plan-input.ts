@@ -1,6 +1,6 @@
 import type { FieldError } from '../errors/errors.js';
 import { answerProblems } from '../interruptions/answer.js';
-import { isJson, isObject, type JsonValue } from '../json.js';
+import { isJson, isObject, type JsonValue, parseJson } from '../json.js';
 import { Allowance } from '../limits/allowance.js';
 import type { CompiledPlan } from './plan.js';
 
@@ -30,8 +30,7 @@ export function readPlanInput({ document }: CompiledPlan, input: JsonValue): Pla
 /** What a text may mean where a schema says what is expected: what it says as JSON, and then the text as it is. */
 export function readingsOf(text: string): readonly JsonValue[] {
   try {
-    const value: unknown = JSON.parse(text);
-    // A number such as 1e400 is none of JSON.
+    const value = parseJson(text);
     return isJson(value) ? [value, text] : [text];
   } catch {
     return [text];

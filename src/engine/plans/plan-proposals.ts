@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { invalidRequest } from '../../core/field-errors.js';
 import { type GrantInput, type GrantSet, parseGrants } from '../../core/grants/grants.js';
-import { canonical, digestOf, isRecord, type JsonValue } from '../../core/json.js';
+import { canonical, digestOf, isRecord, type JsonValue, parseJson } from '../../core/json.js';
 import { type CallOfPlan, isApproved, textOfPlan } from '../../core/plans/approved-plan.js';
 import { type Closure, closureOf, grantsOfClosure } from '../../core/plans/closure.js';
 import { compilePlan, invalidPlan } from '../../core/plans/compile-plan.js';
@@ -132,7 +132,7 @@ export class ProposedPlans {
 
   #given(text: string | null): z.infer<typeof proposedInput> {
     try {
-      return proposedInput.parse(JSON.parse(text ?? ''));
+      return proposedInput.parse(parseJson(text ?? ''));
     } catch (cause) {
       const detail = 'expected JSON with a plan and its input: {"plan": {…}, "input": …}';
       throw invalidPlan(this.#name, [{ pointer: '/input', detail }], cause);
@@ -161,11 +161,11 @@ export function planProposals(declaration: ProposalsDeclaration): PlanProposals 
   const plans = new ProposedPlans(declaration);
   const read = (given: unknown) => {
     const { plan, input = '' } = proposal.parse(given);
-    return plans.read(JSON.parse(plan) as JsonValue, input);
+    return plans.read(parseJson(plan) as JsonValue, input);
   };
   const input = proposal.superRefine(({ plan, input: given = '' }, context) => {
     try {
-      plans.read(JSON.parse(plan) as JsonValue, given);
+      plans.read(parseJson(plan) as JsonValue, given);
     } catch (error) {
       const fields = error instanceof HoldfastError ? error.fields : [];
       const said = error instanceof Error ? error.message : String(error);
@@ -177,7 +177,7 @@ export function planProposals(declaration: ProposalsDeclaration): PlanProposals 
     ...{ agent: name, name: toolName ?? 'propose_plan', input, approvals },
     ...(approvalExpiresInMs === undefined ? {} : { approvalExpiresInMs }),
     description: descriptionOf(tools, declaration.agents ?? []),
-    inputOf: ({ plan, input: given = '' }) => canonical({ plan: JSON.parse(plan) as JsonValue, input: given }),
+    inputOf: ({ plan, input: given = '' }) => canonical({ plan: parseJson(plan) as JsonValue, input: given }),
     capabilities: [`tool:call:${toolName ?? 'propose_plan'}`],
     approval: (given) => {
       const { plan, closure, digest } = read(given);

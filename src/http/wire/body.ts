@@ -1,6 +1,7 @@
 import { type Request, type Response, raw } from 'express';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { invalidRequest } from '../../core/field-errors.js';
+import { parseJson } from '../../core/json.js';
 
 /** Nesting that no request needs; deeper input could exhaust the stack of the one that walks through it. */
 const DEPTH_LIMIT = 100;
@@ -62,9 +63,9 @@ function readBytes(request: Request, response: Response, { maxBytes, signal }: B
   });
 }
 
-export function parseJson(bytes: Uint8Array): unknown {
+export function parseBody(bytes: Uint8Array): unknown {
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    return parseJson(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch (cause) {
     const why = cause instanceof SyntaxError ? cause.message : 'it is not UTF-8';
     throw new HoldfastError('malformed_json', `The body cannot be read as JSON: ${why}.`, { cause });
@@ -83,7 +84,7 @@ export async function readBody(request: Request, response: Response, bounds: Bod
   }
   const bytes = await readBytes(request, response, bounds);
   if (!(bytes instanceof Uint8Array) || bytes.length === 0) return {};
-  const value = parseJson(bytes);
+  const value = parseBody(bytes);
   assertShallow(value);
   return value;
 }

@@ -4,7 +4,7 @@ import { HoldfastError } from '../../core/errors/errors.js';
 import type { BatchLine } from '../../core/tasks/task-batch.js';
 import { withoutSecrets } from '../../models/secrets/known-secrets.js';
 import { breathe } from '../../storage/database/timing.js';
-import { assertShallow, encodedBody, parseJson } from './body.js';
+import { assertShallow, encodedBody, parseBody } from './body.js';
 import { ownTime } from './body-time.js';
 
 /** JSON values, each in a line of its own: https://github.com/ndjson/ndjson-spec. */
@@ -107,7 +107,7 @@ async function* linesOf(request: Request, { maxLineBytes, lineMs, signal }: Line
 function parsed(line: number, bytes: Buffer): BatchLine | null {
   if (bytes.toString('latin1').trim() === '') return null;
   try {
-    const value = parseJson(bytes);
+    const value = parseBody(bytes);
     assertShallow(value);
     return { line, value };
   } catch (error) {

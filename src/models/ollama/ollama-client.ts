@@ -2,7 +2,7 @@ import { AgentsError } from '@openai/agents';
 import { Ollama } from 'ollama/browser';
 import { z } from 'zod';
 import { HoldfastError } from '../../core/errors/errors.js';
-import { isRecord } from '../../core/json.js';
+import { isRecord, parseJson } from '../../core/json.js';
 import { tokenCount } from '../budgets/usage-tokens.js';
 import { messageIn, signInLink } from '../failures/error-answer.js';
 import { causesOf, isAbort, isNetwork, statusOf } from '../failures/failure-causes.js';
@@ -75,7 +75,7 @@ function isLast(text: string): boolean {
 
 function json(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return undefined;
   }

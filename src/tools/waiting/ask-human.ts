@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { waitFor } from '../../core/interruptions/wait.js';
-import { type JsonValue, jsonObject, jsonValue } from '../../core/json.js';
+import { type JsonValue, jsonObject, jsonValue, parseJson } from '../../core/json.js';
 import { type DeclaredTool, defineTool } from '../define/define-tool.js';
 
 /**
@@ -42,7 +42,7 @@ export function askHumanTool(options: { readonly expiresInMs?: number | null } =
 
 function schemaOf(text: string): { readonly [key: string]: JsonValue } {
   try {
-    return jsonObject.parse(JSON.parse(text));
+    return jsonObject.parse(parseJson(text));
   } catch (cause) {
     throw new HoldfastError('wait_invalid', 'answerSchema is not a JSON object.', { cause });
   }

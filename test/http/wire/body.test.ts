@@ -62,6 +62,7 @@ test.each<[string, Sent, string]>([
   ['half an object', { body: '{"a":' }, 'malformed_json'],
   ['a text', { body: 'hello' }, 'malformed_json'],
   ['two documents', { body: '{}{}' }, 'malformed_json'],
+  ['a number beyond all numbers', { body: '{"value":{"n":1e999}}' }, 'malformed_json'],
   ['bytes that are not UTF-8', { body: new Uint8Array([0x22, 0xff, 0xfe, 0x22]) }, 'malformed_json'],
   ['no Content-Type', { body: '{}', headers: { 'Content-Type': '' } }, 'unsupported_media_type'],
   [
@@ -76,6 +77,12 @@ test.each<[string, Sent, string]>([
   ['nesting without measure', { body: nested(2000) }, 'invalid_request'],
 ])('%s is refused by name', async (_what, sent, code) => {
   expect(await send(sent)).toMatchObject({ code });
+});
+
+test('a number beyond all numbers is named', async () => {
+  const message =
+    'The body cannot be read as JSON: the number at /value/n is beyond 1.8e308, which no number can hold.';
+  expect(await send({ body: '{"value":{"n":1e999}}' })).toMatchObject({ message });
 });
 
 test('exactly as much as allowed is read', async () => {

@@ -3,7 +3,7 @@ import { Command, Option } from 'commander';
 import { z } from 'zod';
 import { HoldfastError } from '../../../core/errors/errors.js';
 import type { AgentVersion, EvolutionView } from '../../../core/evolution/version.js';
-import { jsonObject } from '../../../core/json.js';
+import { jsonObject, NumberTooLarge, parseJson } from '../../../core/json.js';
 import { connect } from '../../connect.js';
 import { idArgument, json, jsonOption, message, messageOption, misuse, whole } from '../../options.js';
 import { plain, print, printJson, printTable } from '../../print.js';
@@ -40,9 +40,10 @@ const proposeCommand = (): Command =>
 
 function proposalIn(file: string): object {
   try {
-    return jsonObject.parse(JSON.parse(readFileSync(file, 'utf8')));
+    return jsonObject.parse(parseJson(readFileSync(file, 'utf8')));
   } catch (cause) {
-    throw new HoldfastError('invalid_request', `The file ${file} cannot be read as a JSON object.`, {
+    const why = cause instanceof NumberTooLarge ? `: ${cause.message}` : '';
+    throw new HoldfastError('invalid_request', `The file ${file} cannot be read as a JSON object${why}.`, {
       cause,
       hint: 'Name a file with `patch` and `reason`, such as {"patch": [...], "reason": "..."}.',
     });

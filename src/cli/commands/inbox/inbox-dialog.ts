@@ -1,7 +1,7 @@
 import { differenceOf } from '../../../core/difference.js';
 import { type ErrorCode, HoldfastError } from '../../../core/errors/errors.js';
 import type { DecisionRequest, InterruptionView } from '../../../core/interruptions/interruption.js';
-import { isRecord, type JsonObject, type JsonValue, jsonObject, jsonValue } from '../../../core/json.js';
+import { isRecord, type JsonObject, type JsonValue, jsonObject, jsonValue, parseJson } from '../../../core/json.js';
 import { Allowance } from '../../../core/limits/allowance.js';
 import type { Client } from '../../client.js';
 import type { Dialog } from '../../dialog.js';
@@ -142,7 +142,7 @@ async function answerTo(desk: Desk, { wait }: InterruptionView, rest: string): P
 
 function parsed(text: string): JsonValue {
   try {
-    return jsonValue.parse(JSON.parse(text));
+    return jsonValue.parse(parseJson(text));
   } catch (error) {
     throw new NotYet(`That is no JSON: ${plain(error instanceof Error ? error.message : String(error))}`);
   }

@@ -181,10 +181,18 @@ function servicesIn(text: string, path: string): readonly string[] {
   return Object.keys(Object(services)).filter((name) => name !== MAIN);
 }
 
+/** `JSON.stringify` would write null for the `inf` and `nan` of TOML. */
+const finite =
+  (path: string) =>
+  (name: string, value: unknown): unknown => {
+    if (typeof value !== 'number' || Number.isFinite(value)) return value;
+    throw unreadable(path, `${name} is ${value}; expected a finite number`);
+  };
+
 /** As JSON: dates become texts. */
 function configIn(text: string, path: string): JsonObject {
   try {
-    return jsonObject.parse(JSON.parse(JSON.stringify(toml().parse(text))));
+    return jsonObject.parse(JSON.parse(JSON.stringify(toml().parse(text), finite(path))));
   } catch (error) {
     if (!(error instanceof toml().TomlError)) throw error;
     throw unreadable(
