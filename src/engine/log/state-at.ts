@@ -26,9 +26,13 @@ export async function stateAt(
   const to = at ?? last;
   if (to > last) {
     const detail = `at most ${last}, the last event`;
-    throw new HoldfastError('invalid_request', `/at: the log of run ${id} has no event ${to}; expected ${detail}.`, {
-      fields: [{ pointer: '/at', detail }],
-    });
+    throw new HoldfastError(
+      'invalid_request',
+      `/query/at: the log of run ${id} has no event ${to}; expected ${detail}.`,
+      {
+        fields: [{ pointer: '/query/at', detail }],
+      },
+    );
   }
   const from = (await soundPlace(knex, row, to)) ?? genesis(id, row.tenant);
   if (row.key === null && from.seq !== to)

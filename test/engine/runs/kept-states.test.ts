@@ -98,7 +98,7 @@ describeEachDatabaseSlowly('States that are kept of a log', (kind) => {
   });
 
   it('are no state of an event that is not there, of a broken log, or of erased payloads', async () => {
-    const refused = { code: 'invalid_request', fields: [{ pointer: '/at' }] };
+    const refused = { code: 'invalid_request', fields: [{ pointer: '/query/at' }] };
     await expect(t.engine.stateAt(id, EVENTS + 1, ADMIN)).rejects.toMatchObject(refused);
     await expect(t.engine.stateAt('run_none', 1, ADMIN)).rejects.toMatchObject({ code: 'run_unknown' });
     await sql(`update holdfast.events set data = '{}' where run_id = '${id}' and seq = 5`);
