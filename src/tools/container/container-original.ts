@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { join, relative } from 'node:path/posix';
 import { HoldfastError } from '../../core/errors/errors.js';
 import type { ToolEnvironment } from '../../core/tools/tool-environment.js';
@@ -41,8 +42,17 @@ export async function readOriginal(environment: ToolEnvironment, path: string): 
   if (exitCode === 3) return { path: join(found, relative(stdout.text, path)), text: null };
   if (exitCode !== 0) throw notEdited(path, 'it is no file that can be read');
   if (stdout.omittedBytes > 0) throw notEdited(path, `it is larger than ${MAX_FILE_BYTES} bytes`);
-  if (stdout.text.includes('\uFFFD') || stdout.text.includes('\0')) throw notEdited(path, 'it is not text in UTF-8');
-  return { path: found, text: stdout.text };
+  const { text } = stdout;
+  if (text.includes('\0') || !(await isWhole(environment, found, text)))
+    throw notEdited(path, 'it is not text in UTF-8');
+  return { path: found, text };
+}
+
+/** Whether the bytes of a file are those of its text: U+FFFD stands in the file, or for bytes that are no text. */
+async function isWhole(environment: ToolEnvironment, path: string, text: string): Promise<boolean> {
+  if (!text.includes('\uFFFD')) return true;
+  const { exitCode, stdout } = await environment.run(['sh', '-c', 'sha256sum <"$1"', 'sh', path], {});
+  return exitCode === 0 && stdout.text.startsWith(`${hash('sha256', text, 'hex')} `);
 }
 
 export const notEdited = (path: string, why: string): HoldfastError =>

@@ -72,6 +72,22 @@ const config = {
       [bash('cat a.txt; echo warn >&2; exit 4', 'cat')],
       [call('read', { path: '/work/a.txt', firstLine: 2 }, 'read')],
     ]),
+    agent(
+      'replaced',
+      [
+        [
+          bash(
+            "printf 'a \\357\\277\\275 b' >real; printf 'a \\377 b' >bytes; printf '\\357\\277\\275 \\377' >both",
+            'make',
+          ),
+        ],
+        [call('edit', { path: '/work/real', oldText: 'a \uFFFD', newText: 'c' }, 'real')],
+        [call('edit', { path: '/work/bytes', oldText: 'a', newText: 'c' }, 'bytes')],
+        [call('edit', { path: '/work/both', oldText: '\uFFFD', newText: 'c' }, 'both')],
+        [bash('cat real', 'cat')],
+      ],
+      { onDenied: 'tell' },
+    ),
     agent('spaces', [
       [bash("printf x | tee b 'b ' >'b\t'", 'make')],
       [call('edit', { path: '/work/b ', oldText: 'x', newText: 'space' }, 'space')],
@@ -164,6 +180,15 @@ describeDocker('agents with an environment', () => {
         (left) => left.length === 0,
       ),
     ).toEqual([]);
+  });
+
+  it('edits a text with U+FFFD in it, and nothing that is no text', async () => {
+    const run = await rest('replaced');
+    const refused = { type: 'error', code: 'file_unwritable', message: expect.stringContaining('not text in UTF-8') };
+    expect(await outcomes(run.id)).toMatchObject({
+      ...{ real: { output: { sizeBytes: 3 } }, bytes: refused, both: refused },
+      cat: { output: { exitCode: 0, stdout: 'c b' } },
+    });
   });
 
   it('edits the file that is named, also where its name ends with a space', async () => {
