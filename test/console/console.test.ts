@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { shortId } from '../../src/console/text/words.js';
+import { SYSTEM_EVENT_KINDS } from '../../src/core/log/system-event.js';
 import { type RunView, runView } from '../../src/core/runs/run.js';
 import { describeBrowser } from '../harness/browser.js';
 import type { Actor } from '../http/door.js';
@@ -20,7 +21,9 @@ const ORDER_AFTER_OVERRIDE = `(() => {
 })()`;
 
 describeBrowser('the console', () => {
-  const site = openSite(CONSOLE_AGENTS);
+  // No server listens there.
+  const webhook = { name: 'on-call', url: 'http://127.0.0.1:9/hook', kinds: [...SYSTEM_EVENT_KINDS] };
+  const site = openSite(CONSOLE_AGENTS, { webhooks: [webhook] });
   const { tabOf, newTab, read } = site;
 
   async function paused(name: string): Promise<{ readonly run: RunView; readonly wait: string }> {
@@ -432,6 +435,22 @@ describeBrowser('the console', () => {
     await page.getByRole('dialog').getByLabel('Reason').fill('Wrong order.');
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel the run' }).click();
     await page.getByText('Cancelled').first().waitFor();
+  });
+
+  test('the page of operations tells what webhooks were told, and why one fails', async () => {
+    await paused('cashier');
+    const { page } = await tabOf('vera', { width: 360, height: 740 });
+    await page.goto('/operations');
+    const webhooks = page.getByRole('region', { name: 'Webhooks' });
+    const row = webhooks.getByRole('row', { name: /^on-call failing/ });
+    await row.waitFor({ timeout: 30_000 });
+    expect(await row.innerText()).toMatch(/failed \d+ times: .*, next try/s);
+    // By keyboard its table is reached and scrolled.
+    await webhooks.getByRole('group', { name: 'Webhooks' }).focus();
+    await page.keyboard.press('ArrowRight');
+    const moved = `document.activeElement.getAttribute('aria-label') === 'Webhooks' && document.activeElement.scrollLeft`;
+    await expect.poll(() => page.evaluate(moved)).toBeGreaterThan(0);
+    expect(await findingsOf(page)).toEqual([]);
   });
 
   test('the page of operations tells the queue, the errors and the money', async () => {

@@ -17,6 +17,7 @@ import { countText, usdText } from '../text/words.js';
 import { Errors } from './errors.js';
 import { Money } from './money.js';
 import { Queue } from './queue.js';
+import { Webhooks } from './webhooks.js';
 
 const TONES = { pass: 'done', warn: 'waiting', fail: 'failed' } as const;
 
@@ -30,6 +31,7 @@ export function Page(): JSX.Element {
       <Queue />
       <Errors />
       <Money />
+      {may('listWebhooks') && <Webhooks />}
       {may('listWorkers') ? (
         <Workers />
       ) : (
