@@ -3,7 +3,7 @@ import { jsonObject } from '../../src/core/json.js';
 import { Allowance } from '../../src/core/limits/allowance.js';
 import type { RunTask } from '../../src/core/tasks/resolve-task.js';
 import { resolveTask } from '../../src/core/tasks/resolve-task.js';
-import { type TaskDefinition, taskDefinition } from '../../src/core/tasks/task-definition.js';
+import { keptDefinition, type TaskDefinition } from '../../src/core/tasks/task-definition.js';
 import { DEFAULT_WEIGHTS, type SignalWeights } from '../../src/core/tasks/task-reward.js';
 import { readJson } from '../../src/storage/database/stored-json.js';
 import type { RunRow } from '../../src/storage/runs/run-row.js';
@@ -20,7 +20,7 @@ export async function taskOfRun({ knex }: Pick<StepContext, 'knex'>, run: RunRow
   if (row === undefined) return null;
   const kept = await withDatabaseRetry(() => readDefinition(knex, row.tenant, row.definition_hash));
   if (kept === undefined) throw new Error('a task references its definition');
-  const definition = taskDefinition.parse(definitionIn(kept));
+  const definition = keptDefinition.parse(definitionIn(kept));
   const parameters = readJson(jsonObject, row.parameters, { table: 'tasks', row: id, column: 'parameters' });
   const { environment } = definition;
   return {
