@@ -52,7 +52,7 @@ describe('the result of a run', () => {
     const named = (type: string) =>
       codes(rows.find((row) => row.startsWith('| failed by') && row.endsWith(`| \`${type}\` |`))?.split('|')[1] ?? '');
     const [timeouts, failures] = [named('timeout'), named('failure')];
-    expect([timeouts.length, failures.length]).toEqual([2, 9]);
+    expect([timeouts.length, failures.length]).toEqual([3, 9]);
     for (const code of Object.keys(ERRORS)) {
       const type = timeouts.includes(code) ? 'timeout' : failures.includes(code) ? 'failure' : 'error';
       const result = trajectoryResult.parse(resultOf(end('failed', code), judged(0)));
