@@ -2,6 +2,7 @@ import type { Knex } from 'knex';
 import type { Budgets } from '../src/core/budgets/budget.js';
 import type { EnvironmentEngine } from '../src/core/containers/environment.js';
 import type { Integrity } from '../src/core/integrity.js';
+import type { EventData } from '../src/core/log/event.js';
 import type { DocumentName } from '../src/core/memory/memory-view.js';
 import type { Band } from '../src/core/queue/dispatch.js';
 import type { Usage } from '../src/core/runs/run.js';
@@ -152,6 +153,12 @@ export interface StepContext {
   readonly repositories: ExportRepositories | null;
   /** Where artifacts of tasks are; null: this process verifies nothing. */
   readonly artifacts: ArtifactStore | null;
+  /** What the log says of the artifacts of runs that end where no worker has their container, by run. */
+  readonly leftBehind: (
+    trx: Knex.Transaction,
+    runIds: readonly string[],
+    why: string,
+  ) => Promise<ReadonlyMap<string, Pick<EventData<'run.cancelled'>, 'artifacts'>>>;
   readonly memory: MemoryEvidence;
   /** Makes vectors of documents and queries. */
   readonly embeddings: EmbeddingProvider;

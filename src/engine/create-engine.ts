@@ -26,6 +26,7 @@ import { MEMORY_EVIDENCE } from '../storage/integrity/proven-memory.js';
 import { loadMemoryLibrary } from '../storage/memory/crdt-document.js';
 import { keySegments, type LimitRow, saveLimits } from '../storage/queue/dispatch-limits.js';
 import { isOwner, markAlone, markContainers, markLeaving, markStopped } from '../storage/queue/workers.js';
+import { leftBehind } from '../storage/tasks/artifacts.js';
 import { McpConnections } from '../tools/mcp/mcp-connections.js';
 import { type RegisteredAgent, registerAgents } from './agents/agent-registry.js';
 import { assertConfig } from './agents/assert-config.js';
@@ -233,7 +234,7 @@ async function launch(
     embeddings: chargedEmbeddings(embeddings, metrics),
     exportDir,
     ...{ buckets: openBuckets(config), repositories: openRepositories(config) },
-    artifacts: openArtifacts(config),
+    ...{ artifacts: openArtifacts(config), leftBehind },
     environments: await openContainers(config, agents.values(), hostFolders, metrics),
     readSecrets: () => knowAll(secrets),
     rewards: new Map(Object.entries(config.rewards ?? {})),

@@ -59,6 +59,9 @@ export interface Stop {
 /** Runs that are stopped by the same statements: what one of them takes in memory has a bound. */
 const AT_ONCE = 200;
 
+/** Why its artifacts are not kept. */
+const WAITED = 'the run was cancelled while it waited, when no worker had its container';
+
 /** Stops runs whose rows are held, then those below them: so many of one depth at once. */
 export async function stopEach(
   ctx: StepContext,
@@ -91,8 +94,11 @@ async function stopSome(ctx: StepContext, trx: Knex.Transaction, all: readonly S
     { actor, reason: `Run ${id} above it was cancelled${reason === null ? '.' : `: ${reason}`}` },
   ];
   const stopping = await stopChildren(ctx, trx, new Map(all.map(below)));
-  const ended = ({ request: { reason } }: Stop): EventDraft => ({
-    ...{ key: 'end', parentKey: 'cancel', kind: 'run.cancelled', data: { reason } },
+  const waitingTasks = waiting.flatMap(({ run }) => (run.task_id === null ? [] : [run.id]));
+  const leaving = await ctx.leftBehind(trx, waitingTasks, WAITED);
+  const ended = ({ run: { id }, request: { reason } }: Stop): EventDraft => ({
+    ...{ key: 'end', parentKey: 'cancel', kind: 'run.cancelled' },
+    data: { reason, ...leaving.get(id) },
   });
   await appendToEach(
     trx,

@@ -136,13 +136,13 @@ const OUTCOMES: {
     ],
     change: { status: 'failed', error: canonical(end.ending.error), completed_at: new Date(ctx.now()) },
   }),
-  cancelled: async (ctx, _trx, end, run) => ({
+  cancelled: async (ctx, trx, end, run) => ({
     events: [
       {
         key: 'end',
         parentKey: 'cancel',
         kind: 'run.cancelled',
-        data: { reason: run.cancel_reason, ...leftIn(end.ending) },
+        data: { reason: run.cancel_reason, ...(await leftOrNot(ctx, trx, end.ending, run)) },
       },
     ],
     change: { status: 'cancelled', completed_at: new Date(ctx.now()) },
@@ -184,6 +184,17 @@ const OUTCOMES: {
     };
   },
 };
+
+/** A run that was cancelled when it came to wait has kept nothing. */
+async function leftOrNot(
+  ctx: StepContext,
+  trx: Knex.Transaction,
+  ending: EndingWith<'cancelled'>['ending'],
+  run: RunRow,
+) {
+  if (ending.artifacts !== undefined || run.task_id === null) return leftIn(ending);
+  return (await ctx.leftBehind(trx, [run.id], 'the run was cancelled when it came to wait')).get(run.id) ?? {};
+}
 
 const leftIn = ({ artifacts }: Extract<Ending, { type: 'failed' | 'cancelled' }>) =>
   artifacts === undefined ? {} : { artifacts };

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Agent } from '@openai/agents';
 import { afterAll, expect, it } from 'vitest';
-import { bashTool, defineAgent, functionModel, type SubmitTask } from '../../src/index.js';
+import { askHumanTool, bashTool, defineAgent, functionModel, type SubmitTask } from '../../src/index.js';
 import { BUSYBOX, DOCKER_HOST, describeDocker } from '../harness/docker.js';
 import { ADMIN, dataOf, engineFor, restOf } from '../harness/engine.js';
 import { call, say, scripted } from '../harness/script.js';
@@ -34,6 +34,14 @@ const AGENTS = [
       [say('done')],
     ]),
   ),
+  defineAgent({
+    agent: new Agent({
+      name: 'asks',
+      model: scripted([[call('bash', { command: WORK }, 'work')], [call('ask_human', { question: 'Go on?' }, 'ask')]]),
+      tools: [bashTool(), askHumanTool()],
+    }),
+    grants: ['container:exec:shell', 'human:ask:question'],
+  }),
   agentOf(
     'idle',
     functionModel('idle', () => {
@@ -105,6 +113,18 @@ describeDocker('artifacts of an attempt that is not verified', () => {
     const { runId } = await t.engine.submitTask(task('worker', { reward: 'broken' }), ADMIN);
     expect(await restOf(t.engine, runId)).toMatchObject({ status: 'failed', error: { code: 'verification_failed' } });
     await expectLeft(runId, 'run.failed', ['test-1.stdout']);
+  });
+
+  it('are named as not kept, when it is cancelled while it waits', async () => {
+    const { runId } = await t.engine.submitTask(task('asks'), ADMIN);
+    expect((await restOf(t.engine, runId)).status).toBe('paused');
+    await t.engine.cancelRun(runId, 'enough', ADMIN);
+    const why = 'the run was cancelled while it waited, when no worker had its container';
+    const none = { items: [], leftOut: [{ path: 'all files', why }], more: 0 };
+    expect(await t.engine.listArtifacts(runId, ADMIN)).toEqual(none);
+    expect(await dataOf(t.engine, runId, 'run.cancelled')).toMatchObject([{ artifacts: none }]);
+    expect(await t.engine.verifyRun(runId, ADMIN)).toMatchObject({ ok: true, complete: true, rows: [] });
+    expect((await t.engine.replayRun(runId, {}, ADMIN)).differences).toEqual([]);
   });
 
   it('are none of a run that never used its container', async () => {

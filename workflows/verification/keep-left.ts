@@ -1,4 +1,4 @@
-import { ARTIFACTS_BYTES, allArtifacts, type KeptArtifacts } from '../../src/core/artifacts/kept-artifacts.js';
+import { ARTIFACTS_BYTES, allArtifacts, type KeptArtifacts, notKept } from '../../src/core/artifacts/kept-artifacts.js';
 import type { Ending } from '../../src/core/runs/ending.js';
 import type { RunTask } from '../../src/core/tasks/resolve-task.js';
 import { keptOf } from '../../steps/containers/open-environment.js';
@@ -42,7 +42,7 @@ export async function keepLeft(scope: SegmentContext, task: RunTask): Promise<Ke
         : judged.type === 'broken'
           ? judged.why
           : `it took longer than ${(WITHIN_MS + COPY_MS) / 1000} seconds`;
-    return { ...NONE, leftOut: [{ path: 'all files', why: why.slice(0, 300).toWellFormed() }] };
+    return notKept(why);
   });
 }
 

@@ -53,6 +53,12 @@ export const keptArtifacts = z.object({
 });
 export type KeptArtifacts = z.infer<typeof keptArtifacts>;
 
+/** What is kept where nothing could be, and why. */
+export const notKept = (why: string): KeptArtifacts => ({
+  ...{ items: [], more: 0 },
+  leftOut: [{ path: 'all files', why: why.slice(0, 300).toWellFormed() }],
+});
+
 /** What several steps of one verification kept. */
 export function allArtifacts(all: readonly KeptArtifacts[]): KeptArtifacts {
   const leftOut = all.flatMap((one) => one.leftOut);

@@ -100,6 +100,7 @@ function replayPlace(agents: ReadonlyMap<string, RegisteredAgent>, lists: McpLis
       buckets: null,
       repositories: null,
       artifacts: null,
+      leftBehind: nothing,
       environments: null,
     },
     ...{ rewards: new Map(), readSecrets: async () => [], crashLimit: 1, logStep: null },

@@ -59,7 +59,10 @@ export async function endStranded(context: EngineContext, stranded: StrandedRun)
   const taskId = await stepContext.knex.transaction(async (trx) => {
     const run = await lockFamily(trx, stranded.id);
     if (run === undefined || run.segment !== stranded.segment || isOver(run.status)) return null;
-    const draft = { key: 'end', parentKey: 'created', kind: 'run.failed', data: { error: { ...error } } } as const;
+    const task = run.task_id === null ? [] : [run.id];
+    const left = (await stepContext.leftBehind(trx, task, 'no worker could go on with the run')).get(run.id);
+    const data = { error: { ...error }, ...left };
+    const draft = { key: 'end', parentKey: 'created', kind: 'run.failed', data } as const;
     // A log that someone has damaged does not keep the run, and those after it, from ending.
     if (await takesEvents(trx, run.id))
       await appendEvents(trx, run.id, [draft], { at: isoNow(stepContext), worker: null });

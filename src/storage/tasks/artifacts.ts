@@ -1,4 +1,9 @@
 import type { Knex } from 'knex';
+import { ZodError } from 'zod';
+import { type KeptArtifacts, notKept } from '../../core/artifacts/kept-artifacts.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { keptDefinition } from '../../core/tasks/task-definition.js';
+import { definitionIn, readDefinition } from './task-definitions.js';
 
 /** Which runs have artifacts in a store, and which of those are to go. What there is says the log of the run. */
 
@@ -51,4 +56,44 @@ export async function takeDropped(db: Knex, place: string, limit: number, forMs:
 /** They are gone. */
 export async function forgetArtifacts(db: Knex, runId: string): Promise<void> {
   await rows(db).where({ run_id: runId }).whereNotNull('goes_at').delete();
+}
+
+/**
+ * What the log says of the artifacts of runs that end where no worker has their container: of those that have used it, and whose tasks
+ * keep files of it.
+ */
+export async function leftBehind(
+  db: Knex,
+  runIds: readonly string[],
+  why: string,
+): Promise<ReadonlyMap<string, { readonly artifacts: KeptArtifacts }>> {
+  if (runIds.length === 0) return new Map();
+  const found: { id: string; tenant: string; hash: string }[] = await db('holdfast.runs as r')
+    .join('holdfast.tasks as t', 't.id', 'r.task_id')
+    .join('holdfast.environments as e', 'e.run_id', 'r.id')
+    .where('e.purpose', 'run')
+    .whereNotNull('e.started_at')
+    .whereRaw('r.id = any(?)', [[...runIds]])
+    .select('r.id', 't.tenant', 't.definition_hash as hash');
+  const wanted = new Map<string, boolean>();
+  // Many runs have few definitions, and each may be long.
+  for (const { tenant, hash } of found) {
+    const key = `${tenant} ${hash}`;
+    if (!wanted.has(key)) wanted.set(key, await keepsFiles(db, tenant, hash));
+  }
+  const said = { artifacts: notKept(why) };
+  return new Map(found.flatMap(({ id, tenant, hash }) => (wanted.get(`${tenant} ${hash}`) ? [[id, said]] : [])));
+}
+
+/** A definition that was changed says nothing. */
+async function keepsFiles(db: Knex, tenant: string, hash: string): Promise<boolean> {
+  const kept = await readDefinition(db, tenant, hash);
+  if (kept === undefined) return false;
+  try {
+    const { artifacts } = keptDefinition.parse(definitionIn(kept));
+    return artifacts !== undefined && (artifacts.patch || artifacts.files.length > 0);
+  } catch (error) {
+    if (error instanceof HoldfastError || error instanceof ZodError) return false;
+    throw error;
+  }
 }

@@ -11,6 +11,7 @@ import { MEMORY_EVIDENCE } from '../../../src/storage/integrity/proven-memory.js
 import { isOwner, registerWorker } from '../../../src/storage/queue/workers.js';
 import { findCall, rowOf, settleCall } from '../../../src/storage/runs/calls.js';
 import { insertRun } from '../../../src/storage/runs/runs.js';
+import { leftBehind } from '../../../src/storage/tasks/artifacts.js';
 import { toolSpecOf } from '../../../src/tools/define/define-tool.js';
 import { McpConnections } from '../../../src/tools/mcp/mcp-connections.js';
 import { callTool } from '../../../steps/calls/call-tool.js';
@@ -64,6 +65,7 @@ describeEachDatabase('one call', (kind) => {
         exportDir: '',
         ...{ buckets: null, repositories: null },
         artifacts: null,
+        leftBehind,
         stepsKeepOutcomes: () => false,
         readSecrets: async () => [],
         logStep: null,
