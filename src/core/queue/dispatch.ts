@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { nameText } from '../json.js';
 
 /** Why a segment is in the queue. What has begun goes on before something else begins. */
 export type Band = 'resumed' | 'child' | 'new';
@@ -44,7 +45,7 @@ export type DispatchLimits = z.infer<typeof dispatchLimits>;
 export const tenantLimits = z.strictObject({
   /** What holds for each tenant that is not named. */
   each: dispatchLimits.optional(),
-  named: z.record(z.string().min(1), dispatchLimits).optional(),
+  named: z.record(nameText, dispatchLimits).optional(),
 });
 export type TenantLimits = z.infer<typeof tenantLimits>;
 

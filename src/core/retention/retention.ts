@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { nameText } from '../json.js';
 
 const days = z.int().min(1).max(36_500);
 
@@ -9,8 +10,8 @@ export const retentionRule = z.strictObject({
   status: z.enum(endings).optional(),
   /** Days since the run was over. */
   olderThanDays: days,
-  tenant: z.string().min(1).optional(),
-  agent: z.string().min(1).optional(),
+  tenant: nameText.optional(),
+  agent: nameText.optional(),
   /** `erase`: its content goes, its log still verifies. `delete`: all of it goes but what it cost. */
   do: z.enum(['erase', 'delete']),
 });

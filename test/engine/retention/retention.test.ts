@@ -210,12 +210,13 @@ describeEachDatabaseSlowly('retention', (kind) => {
 
   it('of a configuration that cannot be is refused by the name of its field', async () => {
     await open();
-    const wrong = { runs: [{ olderThanDays: 0, do: 'burn' }], accessLogDays: -1, more: 1 };
+    const nul = { olderThanDays: 1, tenant: 'a\u0000', do: 'erase' };
+    const wrong = { runs: [{ olderThanDays: 0, do: 'burn' }, nul], accessLogDays: -1, more: 1 };
     const config = { agents, retention: wrong as unknown as NonNullable<HoldfastConfig['retention']> };
     await expect(createEngine(config)).rejects.toMatchObject({
       code: 'config_invalid',
       message: expect.stringMatching(
-        /retention\.runs\.0\.olderThanDays.*retention\.runs\.0\.do.*retention\.accessLogDays/,
+        /retention\.runs\.0\.olderThanDays.*retention\.runs\.0\.do.*retention\.runs\.1\.tenant.*retention\.accessLogDays/,
       ),
     });
   });
