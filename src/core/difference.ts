@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { canonical, isObject, type JsonValue, jsonValue } from './json.js';
+import { canonical, isObject, type JsonValue, jsonValue, pointerToken } from './json.js';
 import type { Allowance } from './limits/allowance.js';
 
 /** One operation of a JSON Patch (RFC 6902); `path` is a JSON pointer (RFC 6901). */
@@ -18,9 +18,6 @@ function membersOf(from: JsonValue, to: JsonValue): readonly [Members, Members] 
   if (!Array.isArray(from) || !Array.isArray(to) || from.length !== to.length) return null;
   return [Object.fromEntries(from.entries()), Object.fromEntries(to.entries())];
 }
-
-/** A name as a JSON Pointer has it. */
-export const pointerToken = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1');
 
 /**
  * The JSON Patch (RFC 6902) that makes `to` of `from`, in the order of the keys. A list whose length differs is replaced as a

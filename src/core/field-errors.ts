@@ -1,16 +1,15 @@
 import type { z } from 'zod';
 import { type FieldError, HoldfastError } from './errors/errors.js';
-import { isRecord } from './json.js';
+import { isRecord, nameInPointer, pointerToken } from './json.js';
 
 type Issue = z.core.$ZodIssue;
 
 /** How many of the places that are wrong are told. */
 const TOLD_MOST = 100;
 
-const token = (key: PropertyKey): string => String(key).replaceAll('~', '~0').replaceAll('/', '~1');
-
 /** A path as a JSON pointer (RFC 6901). */
-export const pointerTo = (path: readonly PropertyKey[]): string => path.map((key) => `/${token(key)}`).join('');
+export const pointerTo = (path: readonly PropertyKey[]): string =>
+  path.map((key) => `/${pointerToken(String(key))}`).join('');
 
 /** A key that is not known is a place below. */
 const depthOf = (issues: readonly Issue[]): number =>
@@ -21,7 +20,7 @@ function fieldsOf(issue: Issue, prefix: string): readonly FieldError[] {
   const pointer = `${prefix}${pointerTo(issue.path)}`;
   if (issue.code === 'unrecognized_keys') {
     const told = issue.keys.slice(0, TOLD_MOST);
-    const wrong = told.map((key) => ({ pointer: `${pointer}/${token(key)}`, detail: 'is not known here' }));
+    const wrong = told.map((key) => ({ pointer: `${pointer}/${pointerToken(key)}`, detail: 'is not known here' }));
     const more = issue.keys.length - told.length;
     return more === 0 ? wrong : [...wrong, { pointer, detail: `${more} more names are not known here` }];
   }
@@ -71,12 +70,7 @@ export function invalidConfig(who: string, fields: readonly FieldError[]): Holdf
 }
 
 /** A pointer as a person writes the place: `providers.lab.baseURL`. */
-export const placeOf = (pointer: string): string =>
-  pointer
-    .slice(1)
-    .split('/')
-    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
-    .join('.');
+export const placeOf = (pointer: string): string => pointer.slice(1).split('/').map(nameInPointer).join('.');
 
 /** A request that does not have its shape, naming every wrong field. `of`: what it was asked of, unless that is clear. */
 export function invalidRequest(fields: readonly FieldError[], of?: string): HoldfastError {

@@ -33,11 +33,17 @@ export function isJson(value: unknown, depth = 0): value is JsonValue {
   return isPlainObject(value) && Object.values(value).every((item) => isJson(item, depth + 1));
 }
 
+/** A name as a JSON Pointer has it (RFC 6901). */
+export const pointerToken = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1');
+
+/** The name that a part of a JSON Pointer says. */
+export const nameInPointer = (token: string): string => token.replaceAll('~1', '/').replaceAll('~0', '~');
+
 /** A number of a text of JSON that is beyond 1.8e308. */
 export class NumberTooLarge extends SyntaxError {}
 
-/** An exponent or a row of digits that a number beyond the largest needs. */
-const MAY_BE_HUGE = /[eE]\+?\d{3}|\d{309}/;
+/** A number beyond the largest has an exponent of three digits, or so many digits that one of two is enough. */
+const MAY_BE_HUGE = /[eE]\+?\d{3}|\d{209}/;
 
 /**
  * The value of a text of JSON. Throws `SyntaxError`, and `NumberTooLarge` for a number that `JSON.parse` makes infinite: whatever
@@ -58,7 +64,7 @@ function hugeNumberIn(root: unknown): string | null {
     if (typeof value === 'number' && !Number.isFinite(value)) return path;
     if (!isRecord(value)) continue;
     for (const [name, item] of Object.entries(value))
-      if (typeof item === 'number' || isRecord(item)) left.push([`${path}/${name}`, item]);
+      if (typeof item === 'number' || isRecord(item)) left.push([`${path}/${pointerToken(name)}`, item]);
   }
   return null;
 }

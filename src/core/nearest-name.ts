@@ -1,4 +1,5 @@
 import type { FieldError } from './errors/errors.js';
+import { pointerToken } from './json.js';
 
 /** A name this long or longer is compared by its beginning. */
 const COMPARED_MAX = 64;
@@ -35,7 +36,7 @@ export function unknownNames(value: object, known: readonly string[]): readonly 
   const unknown = Object.keys(value).filter((name) => !known.includes(name));
   return unknown.map((name) => {
     const nearest = nearestName(name, known);
-    const pointer = `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+    const pointer = `/${pointerToken(name)}`;
     return { pointer, detail: `is not known here${nearest === null ? '' : `; the nearest known name is ${nearest}`}` };
   });
 }

@@ -14,8 +14,10 @@ describe('a text of JSON', () => {
   it.each([
     ['{"n":1e999}', '/n'],
     ['[0, {"a": {"b": -1E+400}}]', '/1/a/b'],
+    ['{"a/b":[1e999]}', '/a~1b/0'],
     ['1e0309', 'the top'],
     [`[${'9'.repeat(400)}]`, '/0'],
+    [`{"n":${'9'.repeat(250)}e99}`, '/n'],
   ])('names a number that is beyond all numbers: %.20s', (text, at) => {
     expect(() => parseJson(text)).toThrow(NumberTooLarge);
     expect(() => parseJson(text)).toThrow(`the number at ${at} is beyond 1.8e308`);

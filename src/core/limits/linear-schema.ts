@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isObject, type JsonObject, type JsonValue } from '../json.js';
+import { isObject, type JsonObject, type JsonValue, nameInPointer } from '../json.js';
 import type { Allowance } from './allowance.js';
 import { linearPattern, PATTERN_SIZE, patternProblem, patternSize } from './linear-pattern.js';
 
@@ -149,7 +149,7 @@ export function schemaAt(root: JsonObject, ref: string): JsonValue | undefined {
   if (!/^#(?:\/|$)/.test(ref)) return undefined;
   let found: JsonValue | undefined = root;
   for (const part of ref.split('/').slice(1)) {
-    const name = part.replaceAll('~1', '/').replaceAll('~0', '~');
+    const name = nameInPointer(part);
     found = isObject(found) && Object.hasOwn(found, name) ? found[name] : undefined;
   }
   return found;

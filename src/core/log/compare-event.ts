@@ -1,5 +1,5 @@
 import { differenceOf } from '../difference.js';
-import { type JsonObject, type JsonValue, toJson } from '../json.js';
+import { type JsonObject, type JsonValue, nameInPointer, toJson } from '../json.js';
 import { Allowance } from '../limits/allowance.js';
 import type { EventDraft } from './event.js';
 
@@ -44,15 +44,13 @@ function comparable(draft: EventDraft): JsonObject {
   }) as JsonObject;
 }
 
-const unescaped = (part: string): string => part.replaceAll('~1', '/').replaceAll('~0', '~');
-
 /** The value at a pointer; null where there is none. */
 function valueAt(value: JsonValue, pointer: string): JsonValue {
   let found: JsonValue | undefined = value;
   for (const part of pointer.split('/').slice(1)) {
     const at: JsonValue | undefined = found;
     if (typeof at !== 'object' || at === null) return null;
-    const key = unescaped(part);
+    const key = nameInPointer(part);
     found = Object.hasOwn(at, key) ? (at as JsonObject)[key] : undefined;
   }
   return found ?? null;

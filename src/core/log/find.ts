@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { pointerToken } from '../difference.js';
-import type { JsonValue } from '../json.js';
+import { type JsonValue, pointerToken } from '../json.js';
 import type { RunEvent } from './event.js';
 
 /** Hits that one event gives. */

@@ -1,6 +1,6 @@
 import { type FieldError, HoldfastError } from '../errors/errors.js';
 import { pointerTo } from '../field-errors.js';
-import { canonical, isObject, type JsonObject, type JsonValue } from '../json.js';
+import { canonical, isObject, type JsonObject, type JsonValue, nameInPointer } from '../json.js';
 import { evaluateExpression, readExpression } from './expression.js';
 import { ValueBudget } from './value-budget.js';
 
@@ -101,11 +101,7 @@ const pointerProblem = (pointer: string): string | null =>
     : `${JSON.stringify(pointer)} is no JSON Pointer; expected one such as /input or /nodes/first`;
 
 /** The names on the way of a pointer. */
-export const stepsOf = (pointer: string): readonly string[] =>
-  pointer
-    .split('/')
-    .slice(1)
-    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+export const stepsOf = (pointer: string): readonly string[] => pointer.split('/').slice(1).map(nameInPointer);
 
 /** Fills a template in. Throws `plan_failed` for a pointer that finds nothing, and where it makes more than `budget` allows. */
 export function fillTemplate(template: Template, scope: Scope, budget = new ValueBudget()): JsonValue {

@@ -1,3 +1,5 @@
+import { pointerToken } from '../json.js';
+
 /** Where two values of JSON differ, as pointers in their order. A time of making says nothing. */
 export function differencesOf(
   before: unknown,
@@ -8,9 +10,7 @@ export function differencesOf(
   if (!isBranch(before) || !isBranch(after) || Array.isArray(before) !== Array.isArray(after))
     return [{ pointer, detail: `is ${shown(after)}, and was ${shown(before)}` }];
   const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
-  return keys.flatMap((key) =>
-    differencesOf(before[key], after[key], `${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`),
-  );
+  return keys.flatMap((key) => differencesOf(before[key], after[key], `${pointer}/${pointerToken(key)}`));
 }
 
 const SHOWN_MOST = 60;

@@ -1,7 +1,16 @@
 import { z } from 'zod';
-import { pointerToken } from '../difference.js';
 import { HoldfastError } from '../errors/errors.js';
-import { canonical, isObject, type JsonObject, type JsonValue, jsonObject, jsonValue, toJson } from '../json.js';
+import {
+  canonical,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  jsonObject,
+  jsonValue,
+  nameInPointer,
+  pointerToken,
+  toJson,
+} from '../json.js';
 
 /** Bound of the state of a run as JSON, and of the changes of one call, in bytes. */
 export const STATE_BYTES = 65_536;
@@ -29,11 +38,7 @@ const STEP = /^(?:\/(?:[^~/]|~[01])*)+$/;
 
 /** The names that lead to a member. Throws `state_invalid` for what is no pointer. */
 export function namesOf(pointer: string): readonly string[] {
-  if (STEP.test(pointer))
-    return pointer
-      .slice(1)
-      .split('/')
-      .map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'));
+  if (STEP.test(pointer)) return pointer.slice(1).split('/').map(nameInPointer);
   throw new HoldfastError(
     'state_invalid',
     `${JSON.stringify(pointer)} is no path of a member; expected a JSON Pointer such as /items.`,
