@@ -117,9 +117,16 @@ export const runFacts = (options: Workplace, run: RunRow, task: RunTask | null =
   taskType: taskTypeIn(metadataOf(run)),
 });
 
-/** Whether a run undoes what it did when its time from its start is over. A model that was chosen for it takes the place of its plan. */
-export const undoesWhenOver = (runnable: Pick<RunnableAgent, 'agent'> | undefined, run: RunRow): boolean =>
-  run.model === null && runnable?.agent.model instanceof ProgramModel && runnable.agent.model.undoes(inputOf(run));
+/**
+ * Whether a run has a time from its start, and undoes what it did when that is over. A model that was chosen for it takes the place of its
+ * plan.
+ */
+export function undoesWhenOver(runnable: Pick<RunnableAgent, 'agent'> | undefined, run: RunRow): boolean {
+  const model = runnable?.agent.model;
+  if (run.model !== null || !(model instanceof ProgramModel)) return false;
+  // To say it, a plan may have to be read and compiled.
+  return limitsOf(run).maxElapsedMs !== undefined && model.undoes(inputOf(run));
+}
 
 /** The spaces of a run. One whose grants ask for it is watched without any, too. */
 function memoryOf({ agents }: Workplace, run: RunRow): RunFacts['memory'] {

@@ -42,6 +42,9 @@ export const nameInPointer = (token: string): string => token.replaceAll('~1', '
 /** A number of a text of JSON that is beyond 1.8e308. */
 export class NumberTooLarge extends SyntaxError {}
 
+/** What an error about a text of JSON adds where a number is too large: which one. */
+export const tooLargeIn = (cause: unknown): string => (cause instanceof NumberTooLarge ? `: ${cause.message}` : '');
+
 /** A number beyond the largest has an exponent of three digits, or so many digits that one of two is enough. */
 const MAY_BE_HUGE = /[eE]\+?\d{3}|\d{209}/;
 

@@ -6,10 +6,10 @@ import {
   isObject,
   type JsonObject,
   type JsonValue,
-  NumberTooLarge,
   parseJson,
   plainText,
   toJson,
+  tooLargeIn,
 } from '../../src/core/json.js';
 import type { CapabilityCheck, EventData } from '../../src/core/log/event.js';
 import type { CallOfPlan } from '../../src/core/plans/approved-plan.js';
@@ -57,8 +57,7 @@ function parseArguments(spec: ToolSpec, text: string): { args: JsonValue; input:
   try {
     args = toJson(parseJson(text === '' ? '{}' : text));
   } catch (error) {
-    const why = error instanceof NumberTooLarge ? `: ${error.message}` : '';
-    const problem = `The arguments of ${spec.name} are not valid JSON${why}. Send one JSON object.`;
+    const problem = `The arguments of ${spec.name} are not valid JSON${tooLargeIn(error)}. Send one JSON object.`;
     return { args: text, input: null, problem };
   }
   const parsed = spec.parse(args);

@@ -75,6 +75,7 @@ const MEASURED: Readonly<Record<AlertMeasure, string>> = {
 
 /** A look that takes longer is given up, and made again when the rule is due. */
 const TIMEOUT = `set local statement_timeout = '5s'`;
+
 export interface MeasuredWindow {
   readonly tasks: number;
   readonly value: number | null;

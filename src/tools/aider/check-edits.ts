@@ -1,7 +1,6 @@
 import { extname } from 'node:path/posix';
 import type { ToolEnvironment } from '../../core/tools/tool-environment.js';
-import { shownPart } from '../../models/secrets/known-secrets.js';
-import { JOINED } from '../container/bash.js';
+import { JOINED, shownOutput } from '../container/bash.js';
 import { checkerOf, PARSES } from '../container/parse-check.js';
 
 /** What follows edits: a commit, linters by the ending of a file, and tests. */
@@ -127,7 +126,6 @@ async function said(
   const { exitCode, timedOut, stdout } = await environment.run(argv, { timeoutSeconds, maxOutputBytes: SAID_BYTES });
   if (exitCode === 0 && !timedOut) return null;
   const how = timedOut ? `was ended after ${timeoutSeconds} seconds` : `ended with exit code ${exitCode}`;
-  const isCut = stdout.omittedBytes > 0;
-  const more = isCut ? `\n(${stdout.omittedBytes} more bytes)` : '';
-  return `${name} ${how}:\n${shownPart(stdout.text, isCut).trimEnd().toWellFormed()}${more}`;
+  const more = stdout.omittedBytes > 0 ? `\n(${stdout.omittedBytes} more bytes)` : '';
+  return `${name} ${how}:\n${shownOutput(stdout).trimEnd().toWellFormed()}${more}`;
 }

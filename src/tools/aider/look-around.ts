@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { HoldfastError } from '../../core/errors/errors.js';
 import type { ToolContext } from '../../core/tools/tool.js';
-import { shownPart, withoutKnownSecrets } from '../../models/secrets/known-secrets.js';
+import { withoutKnownSecrets } from '../../models/secrets/known-secrets.js';
+import { shownOutput } from '../container/bash.js';
 import { containerPath, textOf } from '../container/container-path.js';
 import { mayRead } from '../container/may-read.js';
 import { type DeclaredTool, defineTool } from '../define/define-tool.js';
@@ -76,7 +77,7 @@ async function mapOf(context: ToolContext, directory: string): Promise<Mapped> {
   // So no name is an option, or an assignment of awk.
   const paths = files.map((file) => `./${file}`);
   const found = await run(DEFINING, FOUND_BYTES, real, ...paths);
-  const definitions = shownPart(found.stdout.text, found.stdout.omittedBytes > 0)
+  const definitions = shownOutput(found.stdout)
     .split('\n')
     .flatMap((line) => definitionOf(line, known));
   const names = [...new Set(definitions.map(({ name }) => name))].filter((name) => name.length > 2).slice(0, NAMES);

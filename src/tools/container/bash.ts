@@ -76,7 +76,8 @@ export function bashTool(options: BashToolOptions = {}): DeclaredTool {
   });
 }
 
-const shownOutput = ({ text, omittedBytes }: Output): string => shownPart(text, omittedBytes > 0);
+/** What a command said, without secrets, and without an end that may be the beginning of one where it was cut. */
+export const shownOutput = ({ text, omittedBytes }: Output): string => shownPart(text, omittedBytes > 0);
 
 const omitted = (name: string, { omittedBytes }: Output): readonly string[] =>
   omittedBytes === 0 ? [] : [`${omittedBytes} more bytes of ${name} are left out.`];

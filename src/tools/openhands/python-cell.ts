@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { shownPart } from '../../models/secrets/known-secrets.js';
+import { shownOutput } from '../container/bash.js';
 import { type DeclaredTool, defineTool } from '../define/define-tool.js';
 import { SESSION_DIR } from './shell-session.js';
 
@@ -152,7 +152,7 @@ export const pythonTool = (timeoutSeconds: number, maxOutputBytes: number): Decl
           : []),
       ];
       return {
-        ...{ output: shownPart(ended.stdout.text, ended.stdout.omittedBytes > 0), failed: ended.exitCode !== 0 },
+        ...{ output: shownOutput(ended.stdout), failed: ended.exitCode !== 0 },
         ...(notes.length === 0 ? {} : { note: notes.join(' ') }),
       };
     },

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { HoldfastError } from '../../core/errors/errors.js';
 import type { ToolContext } from '../../core/tools/tool.js';
-import { shownPart } from '../../models/secrets/known-secrets.js';
+import { shownOutput } from '../container/bash.js';
 import { containerPath } from '../container/container-path.js';
 import { mayRead } from '../container/may-read.js';
 import { type DeclaredTool, defineTool } from '../define/define-tool.js';
@@ -86,7 +86,7 @@ export const searchTools = (): DeclaredTool[] => [
       const { stdout } = await context.environment.run(['sh', '-c', SHOWN, 'sh', text, ...files], {
         ...{ timeoutSeconds: TIMEOUT_SECONDS, maxOutputBytes: OUTPUT_BYTES },
       });
-      const found = shownPart(stdout.text, stdout.omittedBytes > 0)
+      const found = shownOutput(stdout)
         .split('\n')
         .filter((line) => line !== '');
       const lines = found.slice(0, LINES).map((line) => line.slice(0, LONGEST_LINE).toWellFormed());

@@ -3,7 +3,7 @@ import { Command, Option } from 'commander';
 import { z } from 'zod';
 import { HoldfastError } from '../../../core/errors/errors.js';
 import type { AgentVersion, EvolutionView } from '../../../core/evolution/version.js';
-import { jsonObject, NumberTooLarge, parseJson } from '../../../core/json.js';
+import { jsonObject, parseJson, tooLargeIn } from '../../../core/json.js';
 import { connect } from '../../connect.js';
 import { idArgument, json, jsonOption, message, messageOption, misuse, whole } from '../../options.js';
 import { plain, print, printJson, printTable } from '../../print.js';
@@ -42,11 +42,14 @@ function proposalIn(file: string): object {
   try {
     return jsonObject.parse(parseJson(readFileSync(file, 'utf8')));
   } catch (cause) {
-    const why = cause instanceof NumberTooLarge ? `: ${cause.message}` : '';
-    throw new HoldfastError('invalid_request', `The file ${file} cannot be read as a JSON object${why}.`, {
-      cause,
-      hint: 'Name a file with `patch` and `reason`, such as {"patch": [...], "reason": "..."}.',
-    });
+    throw new HoldfastError(
+      'invalid_request',
+      `The file ${file} cannot be read as a JSON object${tooLargeIn(cause)}.`,
+      {
+        cause,
+        hint: 'Name a file with `patch` and `reason`, such as {"patch": [...], "reason": "..."}.',
+      },
+    );
   }
 }
 

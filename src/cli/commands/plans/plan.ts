@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { z } from 'zod';
 import { HoldfastError } from '../../../core/errors/errors.js';
-import { type JsonObject, jsonObject, NumberTooLarge, parseJson } from '../../../core/json.js';
+import { type JsonObject, jsonObject, parseJson, tooLargeIn } from '../../../core/json.js';
 import type { PlanCheck, PlanView } from '../../../core/plans/plan-view.js';
 import { connect } from '../../connect.js';
 import { EXIT_CODES } from '../../exit-codes.js';
@@ -65,8 +65,7 @@ function planIn(file: string): JsonObject {
   try {
     return jsonObject.parse(parseJson(text));
   } catch (cause) {
-    const why = cause instanceof NumberTooLarge ? `: ${cause.message}` : '';
-    throw new HoldfastError('malformed_json', `The file ${file} is no JSON object${why}.`, { cause });
+    throw new HoldfastError('malformed_json', `The file ${file} is no JSON object${tooLargeIn(cause)}.`, { cause });
   }
 }
 
