@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DBOS } from '@dbos-inc/dbos-sdk';
+import { type KeptArtifacts, notKept } from '../src/core/artifacts/kept-artifacts.js';
 import { HoldfastError } from '../src/core/errors/errors.js';
 import { suspectWaitsMs } from '../src/core/queue/worker.js';
 import type { Ending } from '../src/core/runs/ending.js';
@@ -31,6 +32,7 @@ import {
 import { loggedStateOf, sourceOf } from './resume/rebuild-state.js';
 import { outcomeFromError, runAgent } from './run-agent.js';
 import { inSegment, type SegmentContext } from './segment-context.js';
+import { keepFilesOf } from './verification/keep-left.js';
 
 /**
  * Runs one segment of a run, from its start, a decision or a cut to the next pause, cut or end: begin, load, let the
@@ -49,6 +51,7 @@ async function execute(shared: RunSegmentOptions, runId: string, number: number)
   const { ctx } = shared;
   const begun = await begin(ctx, runId, number);
   if (begun === null) return;
+  if (begun.start.cancelled === true) return endCancelled(ctx, begun.run);
   const options = { ...shared, agents: await withDatabaseRetry(() => shared.agentsOf(begun.run)) };
   const abort = options.abortSignalFor(runId, begun.start.deadlineAtMs);
   try {
@@ -149,14 +152,28 @@ async function end(ctx: StepContext, scope: SegmentContext, outcome: Ending): Pr
   await DBOS.runStep(() => abandonOnDatabaseOutage(commit), { name: 'segment:end' });
 }
 
+/** Ends a run that was cancelled while it waited. Its container has what the task keeps; nothing else of the segment executes. */
+async function endCancelled(ctx: StepContext, run: RunRow): Promise<void> {
+  const keep = async (): Promise<KeptArtifacts | null> => {
+    const task = await orError(() => taskOfRun(ctx, run));
+    if (task instanceof HoldfastError) return notKept(task.message);
+    if (task?.resolved.artifacts === undefined) return null;
+    return keepFilesOf(ctx, { id: run.id, tenant: run.tenant, task });
+  };
+  const artifacts = await DBOS.runStep(() => abandonOnDatabaseOutage(keep), { name: 'run:keep' });
+  const ending = { type: 'cancelled', ...(artifacts !== null && { artifacts }) } as const;
+  const commit = () => abandonOnDatabaseOutage(() => endUnexecuted(ctx, run, ending));
+  await DBOS.runStep(commit, { name: 'segment:end' });
+}
+
 /** Fails a run before anything of its segment executes. Idempotent. */
-async function failUnexecuted(ctx: StepContext, run: RunRow, error: HoldfastError): Promise<void> {
+const failUnexecuted = (ctx: StepContext, run: RunRow, error: HoldfastError): Promise<void> =>
+  abandonOnDatabaseOutage(() => endUnexecuted(ctx, run, { type: 'failed', error: error.view() }));
+
+async function endUnexecuted(ctx: StepContext, run: RunRow, ending: Ending): Promise<void> {
   const { id: runId, tenant, segment, turns } = run;
-  const nothing = { drafts: [], tail: null, verified: null, budgeted: false } as const;
-  const ending = { type: 'failed', error: error.view() } as const;
-  await abandonOnDatabaseOutage(() =>
-    endSegment(ctx, { ...nothing, runId, tenant, segment, ending, parentKey: 'created', turns, usage: NO_USAGE }),
-  );
+  const nothing = { drafts: [], tail: null, verified: null, budgeted: false, usage: NO_USAGE } as const;
+  await endSegment(ctx, { ...nothing, runId, tenant, segment, ending, parentKey: 'created', turns });
 }
 
 /** Returns a permanent error of ours instead of throwing it. */

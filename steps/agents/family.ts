@@ -38,11 +38,13 @@ async function notifyAncestors(ctx: StepContext, trx: Knex.Transaction, ended: r
 export interface StopRequest {
   readonly actor: string;
   readonly reason: string | null;
+  /** A run that waits is over at once, whatever its task keeps. Absent: a worker keeps that first. */
+  readonly atOnce?: true;
 }
 
 /**
- * Cancels a run and all below it, in one transaction and under `lockFamily`. What waits is over at once; what works is asked
- * to stop, and named in the result.
+ * Cancels a run and all below it, in one transaction and under `lockFamily`. What waits is over at once, or when a worker has kept the
+ * artifacts of its task; what works is asked to stop. Names in the result what is not over.
  */
 export const stopRun = (
   ctx: StepContext,
@@ -50,6 +52,14 @@ export const stopRun = (
   run: RunRow,
   request: StopRequest,
 ): Promise<readonly string[]> => stopEach(ctx, trx, [{ run, request }]);
+
+/** For so long a worker may keep the artifacts of a run that was cancelled. A request after that ends the run without them. */
+const KEEPS_WITHIN_MS = 120_000;
+
+/** Whether a run that is not over was not asked to stop, or waits in vain for a worker that keeps its artifacts. */
+export const isToStop = ({ now }: Pick<StepContext, 'now'>, run: RunRow): boolean =>
+  run.cancel_requested_at === null ||
+  (run.status === 'queued' && now() - run.cancel_requested_at.getTime() > KEEPS_WITHIN_MS);
 
 export interface Stop {
   readonly run: RunRow;
@@ -60,7 +70,7 @@ export interface Stop {
 const AT_ONCE = 200;
 
 /** Why its artifacts are not kept. */
-const WAITED = 'the run was cancelled while it waited, when no worker had its container';
+const WAITED = 'no worker kept them after the run was cancelled while it waited';
 
 /** Stops runs whose rows are held, then those below them: so many of one depth at once. */
 export async function stopEach(
@@ -74,28 +84,42 @@ export async function stopEach(
   return stopping;
 }
 
-async function stopSome(ctx: StepContext, trx: Knex.Transaction, all: readonly Stop[]): Promise<readonly string[]> {
+async function stopSome(ctx: StepContext, trx: Knex.Transaction, stops: readonly Stop[]): Promise<readonly string[]> {
+  const isNew = ({ run }: Stop): boolean => run.cancel_requested_at === null;
+  // The log has the first request.
+  const all = stops.map((one) =>
+    isNew(one) ? one : { ...one, request: { ...one.request, reason: one.run.cancel_reason } },
+  );
   const context = { at: isoNow(ctx), worker: null };
   const asked = ({ request: { actor, reason } }: Stop): EventDraft => ({
     ...{ key: 'cancel', parentKey: 'created', kind: 'run.cancel_requested', data: { actor, reason } },
   });
   await appendToEach(
     trx,
-    all.map((one) => ({ runId: one.run.id, drafts: [asked(one)] })),
+    all.filter(isNew).map((one) => ({ runId: one.run.id, drafts: [asked(one)] })),
     context,
   );
   const working = all.filter(({ run }) => run.status === 'running');
   const asks = (reason: string | null) => ({ cancel_requested_at: new Date(ctx.now()), cancel_reason: reason });
   await updateByReason(trx, working, asks);
-  const waiting = all.filter(({ run }) => run.status !== 'running');
-  await settleCancelled(ctx, trx, waiting);
+  const resting = all.filter(({ run }) => run.status !== 'running');
+  await settleCancelled(ctx, trx, resting);
   const below = ({ run: { id }, request: { actor, reason } }: Stop): [string, StopRequest] => [
     id,
     { actor, reason: `Run ${id} above it was cancelled${reason === null ? '.' : `: ${reason}`}` },
   ];
   const stopping = await stopChildren(ctx, trx, new Map(all.map(below)));
-  const waitingTasks = waiting.flatMap(({ run }) => (run.task_id === null ? [] : [run.id]));
-  const leaving = await ctx.leftBehind(trx, waitingTasks, WAITED);
+  const ofTasks = resting.flatMap(({ run }) => (run.task_id === null ? [] : [run.id]));
+  const leaving = await ctx.leftBehind(trx, ofTasks, WAITED);
+  const keeping = resting.filter((one) => isNew(one) && one.request.atOnce !== true && leaving.has(one.run.id));
+  await updateByReason(trx, keeping, (reason) => ({ ...asks(reason), status: 'queued' }));
+  await ctx.queue.enqueue(
+    trx,
+    keeping.flatMap(({ run }) =>
+      run.status === 'paused' ? [{ run, segment: run.segment, band: 'resumed' as const }] : [],
+    ),
+  );
+  const waiting = resting.filter((one) => !keeping.includes(one));
   const ended = ({ run: { id }, request: { reason } }: Stop): EventDraft => ({
     ...{ key: 'end', parentKey: 'cancel', kind: 'run.cancelled' },
     data: { reason, ...leaving.get(id) },
@@ -105,9 +129,15 @@ async function stopSome(ctx: StepContext, trx: Knex.Transaction, all: readonly S
     waiting.map((one) => ({ runId: one.run.id, drafts: [ended(one)] })),
     context,
   );
-  const ends = (reason: string | null) =>
-    ({ ...asks(reason), status: 'cancelled', completed_at: new Date(ctx.now()) }) as const;
-  const over = await updateByReason(trx, waiting, ends);
+  const ends = () => ({ status: 'cancelled', completed_at: new Date(ctx.now()) }) as const;
+  const over = [
+    ...(await updateByReason(trx, waiting.filter(isNew), (reason) => ({ ...asks(reason), ...ends() }))),
+    ...(await updateByReason(
+      trx,
+      waiting.filter((one) => !isNew(one)),
+      ends,
+    )),
+  ];
   if (waiting.length > 0) {
     await ctx.queue.withdraw(
       trx,
@@ -115,7 +145,7 @@ async function stopSome(ctx: StepContext, trx: Knex.Transaction, all: readonly S
     );
     await notifyAncestors(ctx, trx, over);
   }
-  return [...working.map(({ run }) => run.id), ...stopping];
+  return [...[...working, ...keeping].map(({ run }) => run.id), ...stopping];
 }
 
 /** Changes the rows of runs, those of one reason together. */

@@ -67,6 +67,8 @@ export type SegmentStart =
        * before there were any.
        */
       readonly standing?: readonly StandingRule[];
+      /** The run was cancelled while it waited: its segment keeps what the task asks for, and ends it. Absent: it was not. */
+      readonly cancelled?: true;
     };
 
 /** What an execution has at hand when its segment has begun. */
@@ -162,8 +164,13 @@ function begunOf(run: RunRow, work: ResumedWork, startMs: number): SegmentStart 
     deadlineAtMs: left === null ? null : startMs + left,
     settled: settledOf(work.interruptions, work.decisions),
     standing: work.standing.map(standingViewOf).flatMap((one) => (one.revokedAt === null ? [ruleOf(one)] : [])),
+    ...(isOnlyToKeep(run) && { cancelled: true as const }),
   };
 }
+
+/** A segment that takes the place of another one first goes on with what that has done. */
+const isOnlyToKeep = (run: RunRow): boolean =>
+  run.cancel_requested_at !== null && run.task_id !== null && run.rebuilt_segment !== run.segment;
 
 /** What was decided of interruptions, in their order; those that no one decided are left out. */
 export function settledOf(rows: readonly InterruptionRow[], decisions: readonly DecisionRow[]): SettledInterruption[] {

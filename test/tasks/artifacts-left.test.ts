@@ -115,21 +115,61 @@ describeDocker('artifacts of an attempt that is not verified', () => {
     await expectLeft(runId, 'run.failed', ['test-1.stdout']);
   });
 
-  it('are named as not kept, when it is cancelled while it waits', async () => {
+  it('are kept when it is cancelled while it waits', async () => {
     const { runId } = await t.engine.submitTask(task('asks'), ADMIN);
     expect((await restOf(t.engine, runId)).status).toBe('paused');
     await t.engine.cancelRun(runId, 'enough', ADMIN);
-    const why = 'the run was cancelled while it waited, when no worker had its container';
-    const none = { items: [], leftOut: [{ path: 'all files', why }], more: 0 };
-    expect(await t.engine.listArtifacts(runId, ADMIN)).toEqual(none);
-    expect(await dataOf(t.engine, runId, 'run.cancelled')).toMatchObject([{ artifacts: none }]);
-    expect(await t.engine.verifyRun(runId, ADMIN)).toMatchObject({ ok: true, complete: true, rows: [] });
+    expect(await restOf(t.engine, runId)).toMatchObject({ status: 'cancelled' });
+    await expectLeft(runId, 'run.cancelled');
+    expect(await t.engine.verifyRun(runId, ADMIN)).toMatchObject({ rows: [] });
     expect((await t.engine.replayRun(runId, {}, ADMIN)).differences).toEqual([]);
+    expect(await t.engine.listInterruptions({ runId, status: 'pending', limit: 10 }, ADMIN)).toMatchObject({
+      items: [],
+    });
+    const { items } = await t.engine.listTasks({ limit: 1 }, ADMIN);
+    expect(items).toMatchObject([{ runId, status: 'cancelled' }]);
   });
 
   it('are none of a run that never used its container', async () => {
     const { runId } = await t.engine.submitTask(task('idle', { bare: true }), ADMIN);
     expect((await restOf(t.engine, runId)).status).toBe('failed');
     expect(await t.engine.listArtifacts(runId, ADMIN)).toEqual({ items: [], leftOut: [], more: 0 });
+  });
+});
+
+describeDocker('artifacts of a run that is cancelled while no worker is there', () => {
+  const t = engineFor('pglite', { agents: AGENTS, dockerHost: DOCKER_HOST, artifacts: dir, role: 'api' });
+  const waiting = async (): Promise<string> => {
+    const working = await t.restart({ role: 'all' });
+    const { runId } = await working.submitTask(task('asks'), ADMIN);
+    expect((await restOf(working, runId)).status).toBe('paused');
+    await t.restart();
+    expect(await t.engine.cancelRun(runId, 'enough', ADMIN)).toMatchObject({ status: 'queued' });
+    return runId;
+  };
+
+  it('are kept by the next worker', async () => {
+    const runId = await waiting();
+    expect(await t.engine.cancelRun(runId, 'at once', ADMIN)).toMatchObject({ status: 'queued' });
+    await t.restart({ role: 'all' });
+    expect(await restOf(t.engine, runId)).toMatchObject({ status: 'cancelled' });
+    expect((await t.engine.listArtifacts(runId, ADMIN)).items).toHaveLength(2);
+    expect(await dataOf(t.engine, runId, 'run.cancel_requested')).toMatchObject([{ reason: 'enough' }]);
+    expect(await dataOf(t.engine, runId, 'run.cancelled')).toMatchObject([{ reason: 'enough' }]);
+    expect(await t.engine.verifyRun(runId, ADMIN)).toMatchObject({ ok: true, complete: true, rows: [] });
+  });
+
+  it('are left out, with the reason, when a later request ends the run', async () => {
+    const runId = await waiting();
+    const asked = new Date(Date.now() - 121_000);
+    await t.between((knex) => knex('holdfast.runs').where({ id: runId }).update({ cancel_requested_at: asked }));
+    expect(await t.engine.cancelRun(runId, 'at once', ADMIN)).toMatchObject({ status: 'cancelled' });
+    const why = 'no worker kept them after the run was cancelled while it waited';
+    const none = { items: [], leftOut: [{ path: 'all files', why }], more: 0 };
+    expect(await t.engine.listArtifacts(runId, ADMIN)).toEqual(none);
+    expect(await dataOf(t.engine, runId, 'run.cancelled')).toMatchObject([{ reason: 'enough', artifacts: none }]);
+    await t.restart({ role: 'all' });
+    expect(await t.engine.verifyRun(runId, ADMIN)).toMatchObject({ ok: true, complete: true });
+    expect((await t.engine.replayRun(runId, {}, ADMIN)).differences).toEqual([]);
   });
 });

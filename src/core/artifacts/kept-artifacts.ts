@@ -53,6 +53,9 @@ export const keptArtifacts = z.object({
 });
 export type KeptArtifacts = z.infer<typeof keptArtifacts>;
 
+/** Nothing was to be kept. */
+export const NOTHING_KEPT: KeptArtifacts = { items: [], leftOut: [], more: 0 };
+
 /** What is kept where nothing could be, and why. */
 export const notKept = (why: string): KeptArtifacts => ({
   ...{ items: [], more: 0 },

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { type Stop, type StopRequest, stopEach, stopRun } from '../../../steps/agents/family.js';
+import { isToStop, type Stop, type StopRequest, stopEach, stopRun } from '../../../steps/agents/family.js';
 import type { StepContext } from '../../../steps/context.js';
 import type { Caller } from '../../core/caller.js';
 import { HoldfastError } from '../../core/errors/errors.js';
@@ -55,16 +55,17 @@ export async function stopByItself(context: Omit<CancelScope, 'changes'>, { id, 
   const { stepContext } = context;
   const stopping = await stepContext.knex.transaction(async (trx) => {
     const run = await lockFamily(trx, id);
-    return run === undefined || !isToStop(run) ? [] : stopRun(stepContext, trx, run, request);
+    return run === undefined || !isOpen(stepContext, run) ? [] : stopRun(stepContext, trx, run, request);
   });
   tell(context, stopping);
 }
 
 /** Throws `run_over`. */
-function isToStop({ id, status, cancel_requested_at: asked }: RunRow): boolean {
+function isOpen(context: Pick<StepContext, 'now'>, run: RunRow): boolean {
+  const { id, status } = run;
   if (status === 'cancelled') return false;
   if (isOver(status)) throw new HoldfastError('run_over', `Run ${id} is ${status}.`);
-  return asked === null;
+  return isToStop(context, run);
 }
 
 /** Stops those of the runs that no one holds and that are in no family. Of each of these it says that it is done, or throws why it is not. */
@@ -76,8 +77,8 @@ async function stopTogether(context: CancelScope, all: readonly Asked[]): Promis
     for (const run of await takeAlone(trx, [...requests.keys()])) {
       const request = requests.get(run.id);
       if (request === undefined) continue;
-      done.set(run.id, () => void isToStop(run));
-      if (!isOver(run.status) && run.cancel_requested_at === null) stops.push({ run, request });
+      done.set(run.id, () => void isOpen(context.stepContext, run));
+      if (!isOver(run.status) && isToStop(context.stepContext, run)) stops.push({ run, request });
     }
     return stopEach(context.stepContext, trx, stops);
   });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Artifact, type KeptArtifacts, keptArtifacts } from '../../core/artifacts/kept-artifacts.js';
+import { type Artifact, type KeptArtifacts, keptArtifacts, NOTHING_KEPT } from '../../core/artifacts/kept-artifacts.js';
 import type { Caller } from '../../core/caller.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import type { AnchoredReport } from '../../core/evidence/log-view.js';
@@ -10,8 +10,6 @@ import { levelOfFailure } from '../concurrency/failure-level.js';
 import type { EngineContext } from '../engine-context.js';
 import { listEvents } from '../log/read-log.js';
 
-const NONE: KeptArtifacts = { items: [], leftOut: [], more: 0 };
-
 /** What the log of a run says was kept. A log without payloads names nothing. Throws `run_unknown`. */
 export async function listArtifacts(context: EngineContext, id: string, caller: Caller): Promise<KeptArtifacts> {
   for (const kind of SAYING) {
@@ -19,7 +17,7 @@ export async function listArtifacts(context: EngineContext, id: string, caller: 
     const said = saying.safeParse(items[0]?.data);
     if (said.data?.artifacts !== undefined) return said.data.artifacts;
   }
-  return NONE;
+  return NOTHING_KEPT;
 }
 
 /** A run that was verified and then failed has both: the verification says it. */

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { stopRun } from '../../../steps/agents/family.js';
+import { isToStop, stopRun } from '../../../steps/agents/family.js';
 import type { Caller } from '../../core/caller.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { fieldErrorsOf, invalidRequest } from '../../core/field-errors.js';
@@ -91,8 +91,7 @@ export async function cancelTask(
       // Another run of it has begun meanwhile, or it is over by now: it is looked at again.
       if (task === undefined || run === undefined || task.run_id !== run.id || task.status !== 'open') return null;
       if (isOver(run.status)) await cancelOpenTask(trx, id, why);
-      else if (run.cancel_requested_at === null)
-        return stopRun(stepContext, trx, run, { actor: caller.actor, reason: why });
+      else if (isToStop(stepContext, run)) return stopRun(stepContext, trx, run, { actor: caller.actor, reason: why });
       return [];
     });
     if (stopping === null) continue;

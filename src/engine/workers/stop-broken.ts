@@ -47,7 +47,9 @@ async function stopLocked(
   const run = await lockFamily(trx, id);
   if (run === undefined || isOver(run.status)) return [];
   if (await takesEvents(trx, id))
-    return run.cancel_requested_at === null ? stopRun(stepContext, trx, run, { actor, reason: WHY }) : [];
+    return run.cancel_requested_at === null || run.status === 'queued'
+      ? stopRun(stepContext, trx, run, { actor, reason: WHY, atOnce: true })
+      : [];
   if (await hasWorkingSegment(trx, run)) {
     await updateRun(trx, id, { cancel_requested_at: new Date(stepContext.now()), cancel_reason: WHY });
     return [id];
