@@ -25,7 +25,11 @@ const CHANGED_MOST = 2000;
 const SHOWN = 300;
 
 export const PATCH = 'patch.diff';
-const REPOSITORY = '.git';
+/** Stands in a name for bytes that are no UTF-8. */
+const NO_TEXT = '\uFFFD';
+/** Git applies no patch with such a name in a path: that of a repository, as any file system may read it. */
+const REPOSITORY = /^(\.git|git~1)[. ]*(:|$)/i;
+const isOfRepository = (path: string): boolean => path.split('/').some((name) => REPOSITORY.test(name));
 
 export type ArtifactContext = Pick<StepContext, 'knex' | 'artifacts'>;
 
@@ -71,12 +75,13 @@ export class ArtifactKeeper {
     else this.#more++;
   }
 
-  /** Why something of this size cannot be kept; null: it can. */
-  refusal(sizeBytes: number): string | null {
+  /** Why something of this size cannot be kept; null: it can. `before`: whether one more artifact is to follow it, of any size. */
+  refusal(sizeBytes: number, before = false): string | null {
     if (this.#stopped !== null) return this.#stopped;
     if (sizeBytes > ARTIFACT_BYTES) return `it has more than ${ARTIFACT_BYTES} bytes`;
-    if (this.#items.length >= ARTIFACTS_MOST) return `there are ${ARTIFACTS_MOST} artifacts already`;
-    const isFull = this.#bytes + sizeBytes > this.#owner.bytesLeft;
+    const [items, bytes] = before ? [1, ARTIFACT_BYTES] : [0, 0];
+    if (this.#items.length + items >= ARTIFACTS_MOST) return `a run has at most ${ARTIFACTS_MOST} artifacts`;
+    const isFull = this.#bytes + sizeBytes + bytes > this.#owner.bytesLeft;
     return isFull ? `the artifacts of a run have at most ${ARTIFACTS_BYTES} bytes` : null;
   }
 
@@ -125,10 +130,7 @@ export async function keepFiles(
     const keeper = new ArtifactKeeper(ctx, owner);
     const files = new FileKeeper(keeper, workspace);
     try {
-      for await (const entry of workspace.entries(within)) {
-        await files.take(entry);
-        await breathe(within);
-      }
+      await files.takeAll(within);
       await files.end(true);
       return keeper.kept();
     } catch (error) {
@@ -150,7 +152,10 @@ class FileKeeper {
   readonly #keeper: ArtifactKeeper;
   readonly #workspace: Workspace;
   readonly #seen = new Set<string>();
+  /** Of files, the further names that they have. An archive has the content only once. */
+  readonly #otherNames = new Map<string, string[]>();
   readonly #patches: { path: string; text: string }[] = [];
+  #patchBytes = 0;
   #files = 0;
 
   constructor(keeper: ArtifactKeeper, workspace: Workspace) {
@@ -158,25 +163,78 @@ class FileKeeper {
     this.#workspace = workspace;
   }
 
-  async take(entry: FoundEntry): Promise<void> {
-    const { path, isFile, link, size } = entry;
-    this.last = shown(path);
-    if (path === '' || path.endsWith('/')) return;
-    const { wanted } = this.#workspace;
-    const isWanted = isChosen(path, wanted.files);
-    const isPatched = wanted.patch && !path.startsWith(`${REPOSITORY}/`);
-    if (!isFile) {
-      if (isWanted || isPatched) this.#keeper.omit(path, link === null ? 'it is no regular file' : 'it is a link');
-      return;
+  /** Reads the workspace, and a second time where files have several names. */
+  async takeAll(within: AbortSignal): Promise<void> {
+    const { entries } = this.#workspace;
+    for await (const entry of entries(within)) {
+      await this.#take(entry);
+      await breathe(within);
     }
+    if (this.#otherNames.size === 0) return;
+    for await (const entry of entries(within)) {
+      await this.#takeByOtherNames(entry);
+      await breathe(within);
+    }
+  }
+
+  async #take(entry: FoundEntry): Promise<void> {
+    const { path, isFile, link, sameAs } = entry;
+    this.last = shown(path);
+    const { isWanted, isPatched } = this.#askedOf(path);
+    if (!isWanted && !isPatched) return;
+    if (sameAs !== null) this.#addName(sameAs, path);
+    else if (isFile) await this.#takeFile(entry, isWanted, isPatched);
+    else this.#keeper.omit(path, link === null ? 'it is no regular file' : 'it is a link');
+  }
+
+  /** What the task asks for of something at a path. */
+  #askedOf(path: string): { readonly isWanted: boolean; readonly isPatched: boolean } {
+    const { wanted } = this.#workspace;
+    if (path === '' || path.endsWith('/')) return { isWanted: false, isPatched: false };
+    const isNamed = !path.includes(NO_TEXT);
+    if (wanted.patch && !isNamed) this.#keeper.omit(path, 'what has no text for a name is in no patch');
+    return {
+      isWanted: isChosen(path, wanted.files),
+      isPatched: wanted.patch && isNamed && !isOfRepository(path),
+    };
+  }
+
+  #addName(of: string, name: string): void {
+    const names = this.#otherNames.get(of);
+    if (names === undefined) this.#otherNames.set(of, [name]);
+    else names.push(name);
+  }
+
+  async #takeFile(entry: FoundEntry, isWanted: boolean, isPatched: boolean): Promise<void> {
+    const { path, size } = entry;
+    const { wanted } = this.#workspace;
     this.#seen.add(path);
-    const refusal = isWanted ? this.#keeper.refusal(size) : null;
+    const refusal = isWanted ? this.#keeper.refusal(size, wanted.patch) : null;
     if (refusal !== null) this.#keeper.omit(path, refusal);
-    const isRead = (isWanted && refusal === null) || (isPatched && size <= TEXT_BYTES);
+    const isRead = (isWanted && refusal === null) || (isPatched && this.#isCompared(path, size));
     const bytes = isRead ? await all(entry.content()) : null;
     if (isPatched) this.#patch(entry, bytes);
     if (!isWanted || refusal !== null || bytes === null) return;
     await this.#keeper.keep({ name: `file-${++this.#files}`, kind: 'file', path, bytes });
+  }
+
+  /** Takes a file once more by each further name that it has. */
+  async #takeByOtherNames(entry: FoundEntry): Promise<void> {
+    const names = this.#otherNames.get(entry.path);
+    if (names === undefined || entry.sameAs !== null) return;
+    this.#otherNames.delete(entry.path);
+    const bytes = entry.size > ARTIFACT_BYTES ? null : await all(entry.content());
+    const content = async function* () {
+      if (bytes !== null) yield bytes;
+    };
+    for (const path of names) await this.#take({ ...entry, path, content });
+  }
+
+  /** What the task brought may be larger than a text of a patch, and unchanged. */
+  #isCompared(path: string, size: number): boolean {
+    const { initial } = this.#workspace;
+    const brought = size > TEXT_BYTES && Object.hasOwn(initial, path) ? initial[path] : undefined;
+    return size <= TEXT_BYTES || (brought !== undefined && bytesOf(brought).length === size);
   }
 
   #patch({ path, executable, size }: FoundEntry, bytes: Buffer | null): void {
@@ -186,25 +244,40 @@ class FileKeeper {
     if (bytes !== null && before?.bytes.equals(bytes) === true && before.executable === executable) return;
     const old = before === null ? null : textOf(before.bytes);
     const text = bytes === null || size > TEXT_BYTES ? null : textOf(bytes);
-    if (bytes === null) this.#keeper.omit(path, `a text of more than ${TEXT_BYTES} bytes is in no patch`);
+    if (bytes === null || size > TEXT_BYTES)
+      this.#keeper.omit(path, `a text of more than ${TEXT_BYTES} bytes is in no patch`);
     else if (text === null || (before !== null && old === null))
       this.#keeper.omit(path, 'what is no text is in no patch');
     else this.#add({ path, before: fileText(old, before?.executable), after: fileText(text, executable) });
   }
 
   #add(file: PatchedFile): void {
+    if (this.#patches.length >= CHANGED_MOST) {
+      this.#keeper.omit(file.path, `a patch has at most ${CHANGED_MOST} files`);
+      return;
+    }
     const text = filePatch(file);
     if (text === null) return;
-    if (this.#patches.length < CHANGED_MOST) this.#patches.push({ path: file.path, text });
-    else this.#keeper.omit(file.path, `a patch has at most ${CHANGED_MOST} files`);
+    const bytes = Buffer.byteLength(text);
+    // Together they are one artifact, which is in memory until all files were looked at.
+    if (this.#patchBytes + bytes > ARTIFACT_BYTES) {
+      this.#keeper.omit(file.path, `a patch has at most ${ARTIFACT_BYTES} bytes`);
+      return;
+    }
+    this.#patchBytes += bytes;
+    this.#patches.push({ path: file.path, text });
   }
 
   /** `whole`: everything was looked at, so that what was not seen is gone. */
   async end(whole: boolean): Promise<void> {
     const { wanted, initial } = this.#workspace;
+    for (const path of [...this.#otherNames.values()].flat()) {
+      this.#seen.add(path);
+      this.#keeper.omit(path, 'it is another name of a file that was not read again');
+    }
     if (!wanted.patch) return;
     for (const [path, file] of whole ? Object.entries(initial) : []) {
-      if (this.#seen.has(path)) continue;
+      if (this.#seen.has(path) || isOfRepository(path)) continue;
       const before = textOf(bytesOf(file));
       if (before === null) this.#keeper.omit(path, 'it was removed; what is no text is in no patch');
       else this.#add({ path, before: fileText(before, isExecutable(file.mode)), after: null });

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { tarEntries } from '../../src/containers/files/tar-entries.js';
+import type { FoundEntry } from '../../src/core/containers/environment.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'holdfast-tar-'));
 afterAll(() => rmSync(dir, { recursive: true }));
@@ -30,7 +31,7 @@ async function* inPiecesOf(bytes: Buffer, size: number): AsyncGenerator<Buffer> 
 }
 
 async function read(bytes: Buffer, size: number, isRead: (path: string) => boolean = () => true) {
-  const found = new Map<string, { size: number; isFile: boolean; link: string | null; bytes: Buffer }>();
+  const found = new Map<string, Omit<FoundEntry, 'path' | 'content'> & { bytes: Buffer }>();
   for await (const { path, content, ...entry } of tarEntries(inPiecesOf(bytes, size))) {
     const pieces: Buffer[] = [];
     if (isRead(path)) for await (const piece of content()) pieces.push(piece);
@@ -49,11 +50,11 @@ it.each([
   for (const [path, bytes] of Object.entries(FILES)) {
     const entry = found.get(`at/${path}`);
     // Of two names of one file the second one is a link to the first.
-    expect(entry, path).toMatchObject({ size: bytes.length, isFile: true, link: null });
+    expect(entry, path).toMatchObject({ size: bytes.length, isFile: true, link: null, sameAs: null });
     expect(entry?.bytes.equals(bytes), path).toBe(true);
   }
-  expect(found.get('at/link')).toMatchObject({ isFile: false, link: `/${LONG}` });
-  expect(found.get('at/twin')).toMatchObject({ isFile: false, link: 'at/block' });
+  expect(found.get('at/link')).toMatchObject({ isFile: false, link: `/${LONG}`, sameAs: null });
+  expect(found.get('at/twin')).toMatchObject({ isFile: false, link: 'at/block', sameAs: 'at/block' });
   expect(found.get('at/pipe')).toMatchObject({ isFile: false, link: null });
   expect(found.size).toBe(Object.keys(FILES).length + 6);
 });

@@ -292,6 +292,7 @@ export const LONG_FILES: readonly string[] = [
   'test/storage/two-writers.test.ts',
   'test/tasks/agents.test.ts',
   'test/tasks/approved-attempts.test.ts',
+  'test/tasks/artifact-patches.test.ts',
   'test/tasks/artifacts-left.test.ts',
   'test/tasks/artifacts.test.ts',
   'test/tasks/attempt-anew.test.ts',

@@ -226,7 +226,7 @@ it('stops at a hundred findings, and says so', async () => {
 it('says below which folders the engine may see nothing', async () => {
   const path = 'd/'.repeat(1800);
   async function* deep(): AsyncGenerator<FoundEntry> {
-    yield { path, size: 0, isFile: false, executable: false, link: null, content: () => entriesNone() };
+    yield { path, size: 0, isFile: false, executable: false, link: null, sameAs: null, content: () => entriesNone() };
   }
   async function* entriesNone(): AsyncGenerator<Buffer> {}
   const { unseen } = await lookAtFiles({ entries: deep, said: () => saying() }, task, new AbortController().signal);
@@ -258,6 +258,7 @@ it('ends in its time, and says what it did not come to', async () => {
         isFile: true,
         executable: false,
         link: null,
+        sameAs: null,
         content: () => entriesOfText('text'),
       };
   };

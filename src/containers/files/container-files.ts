@@ -59,7 +59,10 @@ export async function* entriesBelow(
     for await (const entry of tarEntries(Readable.from(stream, { signal }))) {
       root ??= entry.path.replace(/\/*$/, '/');
       if (!`${entry.path}/`.startsWith(root)) throw new Error('its archive has something else');
-      yield { ...entry, path: entry.path.slice(root.length) };
+      const below: string = root;
+      const of = entry.sameAs;
+      const sameAs = of?.startsWith(below) ? of.slice(below.length) : of;
+      yield { ...entry, path: entry.path.slice(below.length), sameAs };
     }
     if (root === null) throw new Error('its archive is empty');
   } catch (error) {

@@ -6,7 +6,8 @@ const LONGEST_NAME = 1_048_576;
 /** Entries that say something of the next one, or of all. */
 const TELLING = 'xgLK';
 const FILES = '\x0007';
-const LINKS = '12';
+const HARD_LINK = '1';
+const LINKS = `${HARD_LINK}2`;
 /** Files, links, devices, directories and pipes. */
 const KINDS = `${FILES}${LINKS}3456`;
 
@@ -59,14 +60,15 @@ function toldBy(type: string, said: Buffer): Told {
   return type === 'x' ? fieldsOf(said) : {};
 }
 
-function namesOf(header: Buffer, type: string, told: Told): Pick<FoundEntry, 'path' | 'link'> {
+function namesOf(header: Buffer, type: string, told: Told): Pick<FoundEntry, 'path' | 'link' | 'sameAs'> {
   if (!KINDS.includes(type)) throw new Error(`the archive has an entry of the unknown kind ${JSON.stringify(type)}`);
   // GNU has other things in the place of the prefix.
   const isPosix = header.toString('latin1', 257, 263) === 'ustar\0';
   const prefix = isPosix ? textIn(header.subarray(345, 500)) : '';
   const name = textIn(header.subarray(0, 100));
   const link = LINKS.includes(type) ? (told.link ?? textIn(header.subarray(157, 257))) : null;
-  return { path: told.path ?? (prefix === '' ? name : `${prefix}/${name}`), link };
+  const path = told.path ?? (prefix === '' ? name : `${prefix}/${name}`);
+  return { path, link, sameAs: type === HARD_LINK ? link : null };
 }
 
 const padded = (size: number): number => Math.ceil(size / BLOCK) * BLOCK;

@@ -119,6 +119,8 @@ export interface FoundEntry {
   readonly executable: boolean;
   /** Where a link leads; null: it is none. */
   readonly link: string | null;
+  /** The path of an entry before that is the same file by another name, a hard link; null: none is. */
+  readonly sameAs: string | null;
   /** Its bytes, to be read before the next entry. */
   readonly content: () => AsyncIterable<Buffer>;
 }
