@@ -62,10 +62,10 @@ const ID = /^(sha256:)?[0-9a-f]{64}$/;
 /** A name that engines also read as the beginning of an id: of any image that they have, whatever registry it is from. */
 const MAYBE_ID = /^(sha256:)?[0-9a-f]{1,64}$/;
 
-/** The host that a name begins with, as engines read it, and the rest; null: it begins with none. */
+/** The host that a name begins with, as engines read it, and the rest; null: it begins with none. No path has capital letters. */
 function splitHost(image: string): readonly [host: string | null, path: string] {
   const [host = '', ...rest] = image.split('/');
-  const isHost = rest.length > 0 && (host.includes('.') || host.includes(':') || host === 'localhost');
+  const isHost = rest.length > 0 && (/[.:A-Z]/.test(host) || host === 'localhost');
   return isHost ? [host, rest.join('/')] : [null, image];
 }
 

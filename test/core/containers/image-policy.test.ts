@@ -4,6 +4,8 @@ import { assertImageAllowed, imagePolicy, pulledName, registryOf } from '../../.
 it('reads the registry of an image as engines do', () => {
   const registries = ['python:3.13', 'library/python', 'index.docker.io/a/b', 'ghcr.io/o/i@sha256:aa', 'localhost/i:1'];
   expect(registries.map(registryOf)).toEqual(['docker.io', 'docker.io', 'docker.io', 'ghcr.io', 'localhost']);
+  // A path has no capital letters, so that newer engines read a host.
+  expect(registryOf('INTRANET/i:1')).toBe('INTRANET');
   expect([registryOf('reg.example:5000/i'), registryOf(`sha256:${'a'.repeat(64)}`)]).toEqual([
     'reg.example:5000',
     null,
@@ -15,7 +17,7 @@ it('refuses images of other registries by name, and allows all without a list', 
   assertImageAllowed('ghcr.io/o/i', policy);
   assertImageAllowed('python', policy);
   assertImageAllowed('elsewhere.example/i', imagePolicy.parse({}));
-  for (const image of ['ghcr.io.evil.example/o/i', 'quay.io/i', 'f'.repeat(64)])
+  for (const image of ['ghcr.io.evil.example/o/i', 'quay.io/i', 'INTRANET/i', 'f'.repeat(64)])
     expect(() => assertImageAllowed(image, policy)).toThrow(expect.objectContaining({ code: 'image_refused' }));
   for (const bad of [{ pull: 'often' }, { registries: [] }, { registries: ['https://ghcr.io'] }])
     expect(imagePolicy.safeParse(bad).success).toBe(false);
