@@ -68,7 +68,7 @@ interface MountPlace {
   readonly folders: readonly HostFolder[];
   /** The folders as the configuration names them. A refusal tells them. */
   readonly named: readonly string[];
-  /** What no container is given: the data directory, with the database of all tenants, the signing key, exports and secrets. */
+  /** What no container is given: the data directory, with the database of all tenants, the signing key, exports, artifacts and secrets. */
   readonly kept: readonly string[];
 }
 
@@ -89,7 +89,7 @@ export function mountProblem(
     return `${source} is in no folder that the configuration names in hostFolders: ${named.join(', ') || 'none'}`;
   if (isKeptFromContainers(real)) return `${source} is a place of the host that no container may see`;
   if (kept.some((one) => meet(one, real)))
-    return `${source} is, holds or is in what Holdfast keeps: its data directory, exports, checkpoints, keys and tokens`;
+    return `${source} is, holds or is in what Holdfast keeps: its data directory, exports, artifacts, checkpoints, recordings, keys and tokens`;
   if (readOnly || within.some(({ writable }) => writable)) return null;
   return `${source} may be mounted read only; hostFolders names no writable folder that it is in`;
 }

@@ -44,9 +44,10 @@ export class HostFolders {
     this.#kept = [resolve(config.dataDir ?? DEFAULT_DATA_DIR), ...[config.signingKeyFile ?? []].flat()].map((one) =>
       resolve(one),
     );
-    const { exportDir, checkpoints } = config;
-    const notes = checkpoints && checkpoints !== '-' && !isBucketText(checkpoints) ? [checkpoints] : [];
-    this.#keptFromTasks = [...(exportDir ? [exportDir] : []), ...notes, ...secrets].map((one) => resolve(one));
+    const { exportDir, checkpoints, artifacts, recordTo, dockerCertPath } = config;
+    const places = [exportDir, artifacts, recordTo, dockerCertPath, checkpoints === '-' ? null : checkpoints];
+    const paths = places.flatMap((one) => (one && !isBucketText(one) ? [one] : []));
+    this.#keptFromTasks = [...paths, ...secrets].map((one) => resolve(one));
   }
 
   /** What is wrong with each mount, by its index. Folders are looked at now: a link may lead elsewhere than before. */

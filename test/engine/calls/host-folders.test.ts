@@ -97,7 +97,7 @@ describe('What an environment of a task is given', () => {
     expect(await submit('dangling', mounting(join(host, 'books', 'dangling')))).toContain('leads nowhere');
   });
 
-  test('is none of what Holdfast keeps elsewhere: exports, checkpoints, and files of secrets and tokens', () => {
+  test('is none of what Holdfast keeps elsewhere: exports, artifacts, checkpoints, recordings, and files of secrets and tokens', () => {
     const at = (name: string) => join(host, 'out', name);
     const config = {
       agents: [],
@@ -105,11 +105,15 @@ describe('What an environment of a task is given', () => {
       hostFolders: [join(host, 'out')],
       exportDir: at('exports'),
       checkpoints: at('notes.jsonl'),
+      artifacts: at('artifacts'),
+      recordTo: at('recordings'),
+      dockerCertPath: at('certificates'),
     };
     const own = new HostFolders(config, [], [at('keys/openai')]);
     const problem = (source: string, of: 'task' | 'any' = 'task') =>
       own.problems(environmentSpec.parse({ image, ...mounting(source) }), of).get(0);
-    for (const name of ['exports', 'exports/acme', 'notes.jsonl', 'keys', 'keys/openai'])
+    const kept = ['exports', 'exports/acme', 'notes.jsonl', 'keys', 'keys/openai', 'artifacts/run_1'];
+    for (const name of [...kept, 'recordings', 'certificates/key.pem'])
       for (const of of ['task', 'any'] as const) expect(problem(at(name), of), name).toContain('what Holdfast keeps');
     expect(problem(join(host, 'out'))).toContain('what Holdfast keeps');
     expect(problem(at('books'))).toBeUndefined();
