@@ -10,8 +10,13 @@ const WORDS = 5;
 const TEST_WORDS_MIN = 20;
 /** Of a longer text no more is looked at. */
 const CHARS_MAX = 1_000_000;
-/** Two tasks are compared that have one of so many least hashes in common: of texts that are half the same 1 in 65,000 is missed. */
+/**
+ * Two tasks are compared that have one of so many least hashes in common: of texts that are half the same 1 in 65,000 is missed. Of
+ * texts that have less in common, all hashes count: of those that share a tenth 1 in 800 is missed, and none of small sets.
+ */
 const COMMON = 16;
+const HALF = 0.5;
+const hashesFor = (sketch: Sketch, least: number): Sketch => (least < HALF ? sketch : sketch.slice(0, COMMON));
 export const TASKS_MOST = 10_000;
 /** So many pairs are told, those first that are most alike. */
 export const PAIRS_MOST = 1000;
@@ -66,18 +71,23 @@ class Places {
   readonly #tests = new Map<number, number[]>();
   /** By place: the last task that it was given to. */
   readonly #givenTo: Int32Array;
+  readonly #least: number;
 
-  constructor(tasks: readonly TaskSketch[]) {
+  constructor(tasks: readonly TaskSketch[], least: number) {
+    this.#least = least;
     this.#givenTo = new Int32Array(tasks.length).fill(-1);
     for (const [place, { instruction, tests }] of tasks.entries()) {
-      put(this.#instructions, instruction, place);
-      put(this.#tests, tests, place);
+      put(this.#instructions, hashesFor(instruction, least), place);
+      put(this.#tests, hashesFor(tests, least), place);
     }
   }
 
   /** Calls `visit` once with each place that has something in common with a task. */
   each(at: number, { instruction, tests }: TaskSketch, visit: (place: number) => void): void {
-    const lists = [...placesOf(this.#instructions, instruction), ...placesOf(this.#tests, tests)];
+    const lists = [
+      ...placesOf(this.#instructions, hashesFor(instruction, this.#least)),
+      ...placesOf(this.#tests, hashesFor(tests, this.#least)),
+    ];
     for (const list of lists)
       for (const place of list) {
         if (this.#givenTo[place] === at) continue;
@@ -87,16 +97,16 @@ class Places {
   }
 }
 
-function put(places: Map<number, number[]>, sketch: Sketch, place: number): void {
-  for (const hash of sketch.slice(0, COMMON)) {
+function put(places: Map<number, number[]>, hashes: Sketch, place: number): void {
+  for (const hash of hashes) {
     const known = places.get(hash);
     if (known === undefined) places.set(hash, [place]);
     else known.push(place);
   }
 }
 
-const placesOf = (places: ReadonlyMap<number, readonly number[]>, sketch: Sketch): (readonly number[])[] =>
-  sketch.slice(0, COMMON).flatMap((hash) => {
+const placesOf = (places: ReadonlyMap<number, readonly number[]>, hashes: Sketch): (readonly number[])[] =>
+  hashes.flatMap((hash) => {
     const list = places.get(hash);
     return list === undefined ? [] : [list];
   });
@@ -114,7 +124,7 @@ export function nearDuplicates(
   least: number,
 ): NearDuplicates {
   const against = others ?? tasks;
-  const places = new Places(against);
+  const places = new Places(against, least);
   const pairs: NearDuplicate[] = [];
   let found = 0;
   for (const [at, task] of tasks.entries())

@@ -54,6 +54,14 @@ test('texts that have no words have nothing in common', () => {
   expect(nearDuplicates([sketch('one', '!!!'), sketch('two', '???')], null, 0.1).found).toBe(0);
 });
 
+test('small texts that have little in common are all found', () => {
+  const tasks = Array.from({ length: 30 }, (_, n) =>
+    sketch(`t${n}`, `${words(n * 100, n * 100 + 40)} ${words(5000, 5012)}`),
+  );
+  // Features: 48 of each, of which 8 are in all: 8 of 88.
+  expect(nearDuplicates(tasks, null, 0.09).found).toBe((30 * 29) / 2);
+});
+
 test('each pair of one set is found once, and of two sets also a task that is in both', () => {
   const [a, b, c] = [sketch('a', words(0, 50)), sketch('b', words(0, 50)), sketch('c', words(60, 99))];
   expect(idsOf(nearDuplicates([a, b, c], null, 0.8))).toEqual(['a@1.0.0 b@1.0.0']);
