@@ -14,8 +14,10 @@ const FIRST_WORD = new RegExp(WORD, 'y');
 /** What stands before a program and starts none: redirections and variables. */
 const BESIDE = new RegExp(String.raw`(?:\d*[<>]+\s*${WORD}|[A-Za-z_]\w*\+?=(?:${WORD})?)(?:\s+|$)`, 'y');
 const SPACE = /\s*/y;
+/** A shell with its options; some of these have a value, as in `bash -euo pipefail`. */
+const SHELL = String.raw`(?:\S*\/)?(?:ba|da|z|k)?sh(?:\s+(?:[-+]\w*[oO]\s+\w+|--(?:rcfile|init-file)\s+[^\s-]\S*|[-+][^\s<>'"]*))*`;
 /** A shell that reads its commands from its input. */
-const READS_INPUT = /^(?:\S*\/)?(?:ba|da|z|k)?sh(?:\s+-\w*)*(?:\s*$|\s+[<\d])/;
+const READS_INPUT = new RegExp(String.raw`^${SHELL}(?:\s*$|\s+[<\d])`);
 const HEREDOC = /<<(-?)[ \t]*(?:'([^'\n]+)'|"([^"\n]+)"|\\?([^\s'"\\|&;()<>`]+))/y;
 
 /** Words of a shell that stand before a program. */
@@ -221,7 +223,7 @@ function formsOf(part: string): readonly string[] {
 }
 
 /** What `sh -c` and `eval` run. */
-const GIVEN = /^(?:(?:\S*\/)?(?:ba|da|z|k)?sh\s+(?:-\S+\s+)*-\w*c|eval)\s+(['"])/;
+const GIVEN = new RegExp(String.raw`^(?:${SHELL}\s+-\w*c|eval)\s+(['"])`);
 
 function givenIn(command: string): string | null {
   const [whole, quote] = GIVEN.exec(command) ?? [];

@@ -12,6 +12,15 @@ describe('rules for the process', () => {
       ...['cd a', 'sudo git push', 'git push', 'tee x', 'echo "a"', 'ls'],
     ]);
     expect(commandsIn("bash -lc 'pytest -q && git push'")).toEqual(['pytest -q', 'git push']);
+    for (const options of [
+      '-euo pipefail',
+      '-o pipefail -O extglob',
+      '+o posix',
+      '--rcfile /x --norc',
+      '--init-file=/x',
+    ])
+      for (const run of [`bash ${options} -c 'git push'`, `bash ${options} <<E\ngit push\nE`])
+        expect(commandsIn(run), run).toContain('git push');
     expect(commandsIn("cd a && /bin/sh -e -c 'ls; git push' || if git pull; then x; fi")).toEqual([
       ...['cd a', 'git pull', 'x', 'fi', 'ls', 'git push'],
     ]);
@@ -21,7 +30,8 @@ describe('rules for the process', () => {
     const line = `echo "a; git push b" 'c\nd' # then; pytest -q\necho e\\; f "g\\"; h" i#j; k`;
     expect(commandsIn(line)).toEqual([...[`echo "a; git push b" 'c d'`, 'echo e\\; f "g\\"; h" i#j', 'k']]);
     expect(commandsIn("echo 'a; git push")).toEqual(["echo 'a; git push"]);
-    for (const one of ['"', "'", '#\n', '\\', '(', 'sh -c "', 'a=', ' ']) commandsIn(one.repeat(9_000));
+    for (const one of ['"', "'", '#\n', '\\', '(', 'sh -c "', 'sh -o a ', ' -o -o', 'a=', ' '])
+      commandsIn(one.repeat(9_000));
   });
 
   it('read no documents, but those that a shell reads', () => {
