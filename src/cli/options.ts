@@ -3,8 +3,8 @@ import { CommanderError, InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
 import { type JsonObject, type JsonValue, jsonObject, jsonValue, NumberTooLarge, parseJson } from '../core/json.js';
 import { usdText } from '../core/money.js';
-import { PAGE_LIMIT } from '../core/page.js';
-import { print } from './print.js';
+import { PAGE_LIMIT, type Page, type UnreadableItem } from '../core/page.js';
+import { plain, print } from './print.js';
 
 export const jsonOption = (): Option => new Option('--json', 'print JSON');
 export const json = z.boolean().default(false);
@@ -29,9 +29,18 @@ export const limit = z.number();
 export const cursorOption = (): Option => new Option('--cursor <cursor>', 'where the page before ended');
 export const cursor = z.string().optional();
 
-/** Says how a list goes on. A page may end before its limit where its items are large. */
-export function printMore(nextCursor: string | null): void {
-  if (nextCursor !== null) print(`There are more; go on with --cursor ${nextCursor}.`);
+/** Names the rows of a page that cannot be read, and says how the list goes on. A page of large items may end before its limit. */
+export function printMore(
+  { unreadable, nextCursor }: Omit<Page<unknown>, 'items'>,
+  option: '--cursor' | '--after' = '--cursor',
+): void {
+  printUnreadable(unreadable);
+  if (nextCursor !== null) print(`There are more; go on with ${option} ${nextCursor}.`);
+}
+
+/** Names rows that cannot be read, which are in no table above. */
+export function printUnreadable(rows: readonly UnreadableItem[] = []): void {
+  for (const { id, error } of rows) print(plain(`CHANGED  ${id}: ${error.message} (${error.code})`));
 }
 
 export const portOption = (): Option =>

@@ -1,4 +1,4 @@
-import type { Page } from '../core/page.js';
+import { type Page, wholeItems } from '../core/page.js';
 
 /** Reads a list to its end, a page at a time. */
 export async function* pagesOf<T>(
@@ -12,7 +12,7 @@ export async function* pagesOf<T>(
   } while (cursor !== undefined);
 }
 
-/** Every item of a list. */
+/** Every item of a list. Throws `row_changed` for one that cannot be read. */
 export async function* itemsOf<T>(read: (cursor: string | undefined) => Promise<Page<T>>): AsyncGenerator<T, void> {
-  for await (const { items } of pagesOf(read)) yield* items;
+  for await (const page of pagesOf(read)) yield* wholeItems(page);
 }

@@ -15,3 +15,10 @@ export const integrity = z
   )
   .meta({ id: 'Integrity' });
 export type Integrity = z.infer<typeof integrity>;
+
+const SHOWN_MAX = 100;
+/** The beginning of the value of a column, as JSON. */
+export const shown = (cell: string | number | boolean | null): string => {
+  const text = JSON.stringify(cell);
+  return text.length <= SHOWN_MAX ? text : `${text.slice(0, SHOWN_MAX)}…`;
+};

@@ -1,10 +1,27 @@
 import { z } from 'zod';
 import { HoldfastError } from './errors/errors.js';
 
+/** A row of a list that cannot be shown, because someone changed it. */
+export const unreadableItem = z
+  .object({
+    id: z.string().describe('The id of the item: the number of an item of a session, the version of a reward.'),
+    error: z.object({ code: z.string(), message: z.string(), hint: z.string() }),
+  })
+  .meta({ id: 'UnreadableItem' });
+export type UnreadableItem = z.infer<typeof unreadableItem>;
+
 /** One page of a list; `nextCursor` is null on the last. */
 export interface Page<T> {
   readonly items: readonly T[];
+  /** Rows of the page that cannot be read. Absent: every row could be read. */
+  readonly unreadable?: readonly UnreadableItem[];
   readonly nextCursor: string | null;
+}
+
+/** The items of a page, of which none may be missing. Throws `row_changed` for one that cannot be read. */
+export function wholeItems<T>({ items, unreadable: [first] = [] }: Omit<Page<T>, 'nextCursor'>): readonly T[] {
+  if (first === undefined) return items;
+  throw new HoldfastError('row_changed', first.error.message, { hint: first.error.hint });
 }
 
 /** What an item of a list shows in part. */

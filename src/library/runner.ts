@@ -4,6 +4,7 @@ import { LOCAL_CALLER } from '../core/caller.js';
 import { HoldfastError, isErrorCode } from '../core/errors/errors.js';
 import { invalidRequest } from '../core/field-errors.js';
 import { type JsonObject, jsonObject } from '../core/json.js';
+import { wholeItems } from '../core/page.js';
 import type { ReadRun } from '../core/queue/queue-wait.js';
 import { isOver, type StartRun } from '../core/runs/run.js';
 import type { HoldfastConfig } from '../engine/agents/define.js';
@@ -193,11 +194,12 @@ function failureOf({ id, error }: ReadRun): HoldfastError {
 async function historyOf(engine: Engine, { id, sessionId }: ReadRun): Promise<AgentInputItem[]> {
   const history: AgentInputItem[] = [];
   for (let after = 0; sessionId !== null; ) {
-    const { items, nextCursor } = await engine.listSessionItems(sessionId, { after, limit: PAGE }, CALLER);
+    const page = await engine.listSessionItems(sessionId, { after, limit: PAGE }, CALLER);
+    const items = wholeItems(page);
     // The engine keeps items in the format of the SDK.
     history.push(...items.filter(({ runId }) => runId === id).map(({ item }) => item as unknown as AgentInputItem));
-    if (nextCursor === null) break;
-    after = items.at(-1)?.seq ?? after;
+    if (page.nextCursor === null) break;
+    after = Number(page.nextCursor);
   }
   return history;
 }

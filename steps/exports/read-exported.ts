@@ -1,7 +1,6 @@
 import type { Knex } from 'knex';
 import { type AgentPrompt, promptsIn } from '../../src/core/agents/agent-prompt.js';
 import type { SeenEnvironment } from '../../src/core/containers/step-environment.js';
-import { HoldfastError } from '../../src/core/errors/errors.js';
 import type { Family } from '../../src/core/exports/atif.js';
 import { type Conversation, isAssistant } from '../../src/core/exports/conversation.js';
 import { foldConversation } from '../../src/core/exports/conversation-fold.js';
@@ -15,6 +14,7 @@ import type { LoggedEvent } from '../../src/core/trajectories/step-fold.js';
 import { foldTrajectory, trajectoryRunOf } from '../../src/core/trajectories/trajectory.js';
 import { chargesOfRuns, type TurnCharges } from '../../src/storage/budgets/charges.js';
 import { seenEnvironments } from '../../src/storage/containers/environments.js';
+import { isRowChanged } from '../../src/storage/database/legible-rows.js';
 import { breathe, inBreaths } from '../../src/storage/database/timing.js';
 import { type RunToExport, readDefinitions, readListed } from '../../src/storage/exports/export-runs.js';
 import { logSizes, readLogs } from '../../src/storage/log/read-events.js';
@@ -82,9 +82,11 @@ interface Loaded {
   readonly listed: RunToExport;
   readonly sizeBytes: number;
   readonly log: () => Promise<readonly LoggedEvent[]>;
-  readonly reward: RewardView | null;
+  /** Null: no one has judged it. */
+  readonly reward: (() => RewardView) | null;
   readonly scores: Scores;
-  readonly charges: TurnCharges;
+  /** Null: there is none, or the format is not `jsonl`. */
+  readonly charges: (() => TurnCharges) | null;
   /** Null: the run has none, or the format is not `jsonl`. */
   readonly environment: (() => SeenEnvironment) | null;
 }
@@ -97,7 +99,7 @@ async function* readBatches(reader: Reader, { exportId, after, upTo }: Stretch):
     const rows = page.flatMap(({ row }) => row ?? []);
     const ids = rows.map(({ id }) => id);
     const sizes = await logSizes(db, ids);
-    const charges = format === 'jsonl' ? await chargesOfRuns(db, ids) : new Map<string, TurnCharges>();
+    const charges = format === 'jsonl' ? await chargesOfRuns(db, ids) : new Map<string, () => TurnCharges>();
     const environments =
       format === 'jsonl' ? await seenEnvironments(db, ids) : new Map<string, () => SeenEnvironment>();
     await learnPrompts(reader, rows);
@@ -109,7 +111,7 @@ async function* readBatches(reader: Reader, { exportId, after, upTo }: Stretch):
       yield batch.map((listed) => ({
         ...{ listed, sizeBytes: sizeOf(listed), log: logs.get(listed.run_id) ?? (async () => []) },
         scores: scores.get(listed.run_id) ?? { quality: null, diversity: null },
-        ...{ reward: rewards.get(listed.run_id) ?? null, charges: charges.get(listed.run_id) ?? new Map() },
+        ...{ reward: rewards.get(listed.run_id) ?? null, charges: charges.get(listed.run_id) ?? null },
         environment: environments.get(listed.run_id) ?? null,
       }));
     }
@@ -162,16 +164,19 @@ async function exportedOf(
   const { row, task } = listed;
   if (row === null) return { listed, type: 'skipped', why: 'deleted' };
   if (sizeBytes > LOG_BYTES_MAX) return { listed, type: 'skipped', why: 'too_large' };
-  const facts = runFactsOf(row, reward);
+  const judged = legibleOf(reward);
+  if (judged === 'changed') return { listed, type: 'skipped', why: 'row_changed' };
+  const facts = runFactsOf(row, judged);
   const events = await log();
   const conversation = await inBreaths(foldConversation(facts.run, events));
   if (conversation === null) return { listed, type: 'skipped', why: 'erased' };
   if (await isChanged(reader, row, events)) return { listed, type: 'skipped', why: 'row_changed' };
   const children = await childrenIn(reader, conversation);
   if (children === null) return { listed, type: 'skipped', why: 'row_changed' };
-  const chargesOf = (turn: number) => charges.get(turn) ?? [];
-  const seen = seenIn(environment);
-  if (seen === 'changed') return { listed, type: 'skipped', why: 'row_changed' };
+  const charged = legibleOf(charges);
+  const seen = legibleOf(environment);
+  if (seen === 'changed' || charged === 'changed') return { listed, type: 'skipped', why: 'row_changed' };
+  const chargesOf = (turn: number) => charged?.get(turn) ?? [];
   const beside = { chargesOf, environment: seen, diversityScore: scores.diversity };
   const trajectory = reader.format === 'jsonl' ? asJson(await inBreaths(foldTrajectory(facts, events, beside))) : null;
   const family = { conversation, prompts: promptsOf(reader, row), children };
@@ -179,11 +184,11 @@ async function exportedOf(
 }
 
 /** A row that cannot be read takes its own run out of the export, and no other. */
-function seenIn(environment: Loaded['environment']): SeenEnvironment | 'changed' | null {
+function legibleOf<T>(read: (() => T) | null): T | 'changed' | null {
   try {
-    return environment?.() ?? null;
+    return read?.() ?? null;
   } catch (error) {
-    if (error instanceof HoldfastError && error.code === 'row_changed') return 'changed';
+    if (isRowChanged(error)) return 'changed';
     throw error;
   }
 }

@@ -1,5 +1,6 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { checkDataDir } from '../../src/cli/doctor/check-files.js';
+import { printMore } from '../../src/cli/options.js';
 import { cut, jsonText, plain, plainLines } from '../../src/cli/print.js';
 import { readSettings } from '../../src/config.js';
 
@@ -35,4 +36,20 @@ it('no character is cut in half', () => {
 it('a data directory in a file system that takes none is named, the one that asks', () => {
   for (const dataDir of ['/proc/x', '/proc'])
     expect(checkDataDir({ ...readSettings({}), dataDir })).toMatchObject({ status: 'fail', check: 'data directory' });
+});
+
+it('a list names the rows that it cannot show, and says how it goes on', () => {
+  const said: string[] = [];
+  const write = vi.spyOn(process.stdout, 'write').mockImplementation((text) => said.push(String(text)) > 0);
+  try {
+    const error = { code: 'row_changed', message: `exports, row exp_1, request: it is no JSON.${HOSTILE}`, hint: 'x' };
+    printMore({ unreadable: [{ id: 'exp_1', error }], nextCursor: '7' }, '--after');
+    printMore({ nextCursor: null });
+  } finally {
+    write.mockRestore();
+  }
+  expect(said).toEqual([
+    `CHANGED  exp_1: exports, row exp_1, request: it is no JSON.${SHOWN} (row_changed)\n`,
+    'There are more; go on with --after 7.\n',
+  ]);
 });

@@ -2,15 +2,20 @@ import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { type RunView, runView } from '../../src/core/runs/run.js';
 import { openBrowser, openTab, signIn, type Tab, type TabOptions } from '../harness/browser.js';
+import type { DatabaseKind } from '../harness/database.js';
 import { type Actor, type Door, openDoor, TOKENS } from '../http/door.js';
 
 /** A server and a browser for the tests of a suite. A tab that does what the console must not do fails its test. */
-export function openSite(agents: Parameters<typeof openDoor>[1], config: Parameters<typeof openDoor>[2] = {}) {
+export function openSite(
+  agents: Parameters<typeof openDoor>[1],
+  config: Parameters<typeof openDoor>[2] = {},
+  kind: DatabaseKind = 'pglite',
+) {
   let door: Door;
   let browser: Browser;
   const tabs: Tab[] = [];
   beforeAll(async () => {
-    door = await openDoor('pglite', agents, config);
+    door = await openDoor(kind, agents, config);
     browser = await openBrowser();
   });
   afterEach(async () => {

@@ -3,6 +3,7 @@ import type { Page as PageOf } from '../../core/page.js';
 import type { BatchRow } from '../../core/tasks/batch.js';
 import { param } from '../address.js';
 import { useAnswer } from '../api/query.js';
+import { ChangedRows } from '../shared/changed-rows.js';
 import { Pager } from '../shared/pager.js';
 import { Table } from '../shared/table.js';
 import { Time } from '../shared/time.js';
@@ -42,7 +43,8 @@ function List(): JSX.Element {
       <h1>Batches</h1>
       <TaskTabs />
       {answer.data === undefined && <Unanswered answer={answer} />}
-      {answer.data !== undefined && items.length === 0 && (
+      <ChangedRows rows={answer.data?.unreadable} />
+      {answer.data !== undefined && answer.data.unreadable === undefined && items.length === 0 && (
         <section class="empty">
           <h2>No batch yet</h2>
           <p>

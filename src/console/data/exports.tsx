@@ -5,6 +5,7 @@ import type { Page as PageOf } from '../../core/page.js';
 import { ask } from '../api/ask.js';
 import { readAgain, useAnswer } from '../api/query.js';
 import { may } from '../session.js';
+import { ChangedRows } from '../shared/changed-rows.js';
 import { Id } from '../shared/id.js';
 import { FormDialog } from '../shared/modal.js';
 import { Time } from '../shared/time.js';
@@ -38,12 +39,13 @@ export function Exports(): JSX.Element {
         {!may('startExport') && <span class="note">Needs the role operator.</span>}
       </p>
       {answer.data === undefined && <Unanswered answer={answer} />}
-      {answer.data?.items.length === 0 && (
+      {answer.data?.items.length === 0 && answer.data.unreadable === undefined && (
         <section class="empty">
           <h2>No export yet</h2>
           <p>An export writes trajectories as training data.</p>
         </section>
       )}
+      <ChangedRows rows={answer.data?.unreadable} />
       <ul class="groups">
         {answer.data?.items.map((one) => (
           <Export key={one.id} of={one} />

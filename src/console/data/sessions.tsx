@@ -3,6 +3,7 @@ import type { SessionView } from '../../core/agents/session.js';
 import type { Page as PageOf } from '../../core/page.js';
 import { param } from '../address.js';
 import { useAnswer } from '../api/query.js';
+import { ChangedRows } from '../shared/changed-rows.js';
 import { Id } from '../shared/id.js';
 import { Pager } from '../shared/pager.js';
 import { Table } from '../shared/table.js';
@@ -19,8 +20,8 @@ export function Sessions(): JSX.Element {
   const query = { limit: 50, ...(cursor === '' ? {} : { cursor }) };
   const answer = useAnswer<PageOf<SessionView>>({ path: 'sessions', query, every: 5000 });
   if (answer.data === undefined) return <Unanswered answer={answer} />;
-  const { items, nextCursor } = answer.data;
-  if (items.length === 0)
+  const { items, unreadable, nextCursor } = answer.data;
+  if (items.length === 0 && unreadable === undefined)
     return (
       <section class="empty">
         <h2>No session yet</h2>
@@ -29,6 +30,7 @@ export function Sessions(): JSX.Element {
     );
   return (
     <>
+      <ChangedRows rows={unreadable} />
       <Table name="Sessions" columns={COLUMNS}>
         {items.map(({ id, items: count, bytes, runId, updatedAt }) => (
           <tr key={id}>

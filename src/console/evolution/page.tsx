@@ -3,6 +3,7 @@ import type { AgentVersion, EvolutionView } from '../../core/evolution/version.j
 import type { Page as PageOf } from '../../core/page.js';
 import { param, setParams } from '../address.js';
 import { useAnswer } from '../api/query.js';
+import { ChangedRows } from '../shared/changed-rows.js';
 import { Pager } from '../shared/pager.js';
 import { Table } from '../shared/table.js';
 import { Time } from '../shared/time.js';
@@ -60,6 +61,7 @@ function All(): JSX.Element {
         <Unanswered answer={answer} />
       ) : (
         <>
+          <ChangedRows rows={answer.data.unreadable} />
           <Versions items={answer.data.items} isNarrowed={status !== ''} />
           <Pager next={answer.data.nextCursor} />
         </>
@@ -83,7 +85,10 @@ function OfAgent({ name }: { readonly name: string }): JSX.Element {
       {answer.data === undefined ? (
         <Unanswered answer={answer} />
       ) : (
-        <Versions items={answer.data.versions} isNarrowed={false} />
+        <>
+          <ChangedRows rows={answer.data.unreadable} />
+          <Versions items={answer.data.versions} isNarrowed={false} />
+        </>
       )}
     </div>
   );

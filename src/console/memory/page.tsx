@@ -129,7 +129,13 @@ function Space({ name }: { readonly name: string }): JSX.Element {
               </td>
               <td class="number">{countText(one.version)}</td>
               <td>
-                <Labels of={one.labels} />
+                {one.integrity.length === 0 ? (
+                  <Labels of={one.labels} />
+                ) : (
+                  <span class="status tone-failed" title="Its rows do not say what the log says.">
+                    changed
+                  </span>
+                )}
               </td>
               <td>
                 <Time at={one.changedAt} />

@@ -7,6 +7,7 @@ import type { WorkerView } from '../../core/queue/worker.js';
 import { ask } from '../api/ask.js';
 import { readAgain, useAnswer } from '../api/query.js';
 import { may } from '../session.js';
+import { ChangedRows } from '../shared/changed-rows.js';
 import { FormDialog } from '../shared/modal.js';
 import { Table } from '../shared/table.js';
 import { Time } from '../shared/time.js';
@@ -129,6 +130,7 @@ function Workers(): JSX.Element {
   return (
     <section>
       <h2>Workers</h2>
+      <ChangedRows rows={answer.data.unreadable} />
       <Table name="Workers" columns={WORKER_COLUMNS}>
         {answer.data.items.map((worker) => (
           <tr key={worker.id}>

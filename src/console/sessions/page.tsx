@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import type { SessionItem, SessionView } from '../../core/agents/session.js';
 import type { Page as PageOf } from '../../core/page.js';
 import { useAnswer } from '../api/query.js';
+import { ChangedRows } from '../shared/changed-rows.js';
 import { Id } from '../shared/id.js';
 import { Time } from '../shared/time.js';
 import { Unanswered } from '../shared/unanswered.js';
@@ -49,6 +50,7 @@ export function Page({ id }: { readonly id: string }): JSX.Element {
         <a href={`/runs?session=${encodeURIComponent(id)}`}>Its runs</a>
       </p>
       {items.data === undefined && <Unanswered answer={items} />}
+      <ChangedRows rows={items.data?.unreadable} />
       <ol class="story">
         {items.data?.items.map((item) => (
           <Item key={item.seq} of={item} />

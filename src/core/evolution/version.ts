@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { canonical, type JsonValue, jsonObject, jsonValue, nameText, plainText, sha256 } from '../json.js';
+import { unreadableItem } from '../page.js';
 import { passRateOf } from '../tasks/pass-rate.js';
 import { agentPatch } from './patch.js';
 
@@ -109,6 +110,10 @@ export const evolutionView = z
     agent: z.string(),
     definitionHash: z.string().describe('Definition of the configuration, which a patch starts from.'),
     versions: z.array(agentVersion).describe('Newest first; at most 50.'),
+    unreadable: z
+      .array(unreadableItem)
+      .exactOptional()
+      .describe('Versions whose rows cannot be read, because someone changed them. Absent: there is none.'),
   })
   .meta({ id: 'Evolution' });
 export type EvolutionView = z.output<typeof evolutionView>;

@@ -1,3 +1,4 @@
+import { shown } from '../integrity.js';
 import type { InterruptionReason } from '../interruptions/interruption.js';
 import type { PlacedWait } from '../interruptions/wait.js';
 import { type JsonValue, sha256 } from '../json.js';
@@ -7,7 +8,7 @@ import { callDigest } from '../runs/call.js';
 import type { Usage } from '../runs/run.js';
 import { waitFault } from './call-waits.js';
 import { COPIES, type CopyName, type FalseRow, falseRows, NO_COPIES, type StoredCopies } from './copied-rows.js';
-import { type Cell, type Column, type StoredRow, shown } from './copied-table.js';
+import type { Cell, Column, StoredRow } from './copied-table.js';
 import { LoggedFacts } from './logged-facts.js';
 
 /** What of a row follows from the events of a run that its begin and its decisions have, whatever came between. */

@@ -1,8 +1,9 @@
 import { nextDayOf } from '../budgets/budget.js';
+import { shown } from '../integrity.js';
 import { statusAfter } from '../interruptions/interruption.js';
 import { canonical, digestOf } from '../json.js';
 import { verdictsFor } from '../runs/ending.js';
-import { type CopiedTable, type ExpectedCell, isSaid, type StoredRow, saidText, shown } from './copied-table.js';
+import { type CopiedTable, type ExpectedCell, isSaid, type StoredRow, saidText } from './copied-table.js';
 import type { CallFact, DecisionFact, InterruptionFact, LoggedFacts, StandingFact } from './logged-facts.js';
 import { type FalseMemory, MEMORY_TABLES } from './memory-rows.js';
 import { charges, RUN_COLUMNS } from './row-copies.js';

@@ -1,3 +1,4 @@
+import { shown } from '../integrity.js';
 import type { LoggedFacts } from './logged-facts.js';
 
 /** A value of a row as it is compared: times as text, and of what may be large its SHA-256. */
@@ -75,9 +76,3 @@ function loggedText(said: Exclude<ExpectedCell, { readonly sum: number | null }>
   if ('from' in said) return said.to === null ? `after ${said.from}` : `between ${said.from} and ${said.to}`;
   return 'atLeast' in said ? `at least ${said.atLeast}` : `about ${said.near}`;
 }
-
-const SHOWN_MAX = 100;
-export const shown = (cell: Cell): string => {
-  const text = JSON.stringify(cell);
-  return text.length <= SHOWN_MAX ? text : `${text.slice(0, SHOWN_MAX)}…`;
-};

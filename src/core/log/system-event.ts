@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { integrity } from '../integrity.js';
 import { jsonObject } from '../json.js';
 import { usdText } from '../money.js';
 import { workerRole } from '../queue/worker.js';
@@ -106,6 +107,9 @@ export const systemEvent = z
     runId: z.string().nullable().describe('Run that the event is about; null = none.'),
     workerId: z.string().nullable().describe('Worker that the event is about; null = none.'),
     data: jsonObject.describe('Payload of the kind.'),
+    integrity: integrity
+      .exactOptional()
+      .describe('Columns of its row that cannot be read, because someone changed them. Absent: there is none.'),
   })
   .meta({ id: 'SystemEvent' });
 export type SystemEvent = z.infer<typeof systemEvent>;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { idText } from '../json.js';
-import { pageLimit } from '../page.js';
+import { pageLimit, unreadableItem } from '../page.js';
 
 export const idPath = z.strictObject({ id: idText });
 
@@ -16,7 +16,16 @@ export const pageQuery = {
 };
 
 export const pageOf = <T extends z.ZodType>(item: T) =>
-  z.object({ items: z.array(item), nextCursor: z.string().nullable().describe('Null on the last page.') });
+  z.object({
+    items: z.array(item),
+    unreadable: z
+      .array(unreadableItem)
+      .exactOptional()
+      .describe(
+        'Rows of the page that cannot be read, because someone changed them. Absent: `items` is the whole page.',
+      ),
+    nextCursor: z.string().nullable().describe('Null on the last page.'),
+  });
 
 /** A number in a text, which may be broken and negative. */
 const numberIn = z

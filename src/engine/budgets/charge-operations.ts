@@ -2,7 +2,8 @@ import type { ChargeView, SpendFilter, SpendView } from '../../core/budgets/char
 import type { Caller } from '../../core/caller.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import type { Page, PageOf } from '../../core/page.js';
-import { listChargeRows, readSpend } from '../../storage/budgets/charges.js';
+import { chargeViewOf, listChargeRows, readSpend } from '../../storage/budgets/charges.js';
+import { legibleRows } from '../../storage/database/legible-rows.js';
 import { findRun } from '../../storage/runs/runs.js';
 import type { EngineContext } from '../engine-context.js';
 
@@ -16,8 +17,9 @@ export async function listCharges(
   const { knex } = context.stepContext;
   const run = await findRun(knex, caller.tenant, runId);
   if (run === undefined) throw new HoldfastError('run_unknown', `There is no run ${JSON.stringify(runId)}.`);
-  const { rows: items, more } = await listChargeRows(knex, run.id, { after, limit });
-  return { items, nextCursor: more ? String(after + items.length) : null };
+  const { rows, more } = await listChargeRows(knex, run.id, { after, limit });
+  const shown = legibleRows(rows, ({ turn, attempt }) => `${turn}.${attempt}`, chargeViewOf);
+  return { ...shown, nextCursor: more ? String(after + rows.length) : null };
 }
 
 /** What the caller's tenant has spent, by day, agent or model. Throws `invalid_request` for a cursor that no page gave. */

@@ -11,6 +11,7 @@ import {
 } from '../../core/evolution/version.js';
 import { fieldErrorsOf, invalidRequest } from '../../core/field-errors.js';
 import type { Page } from '../../core/page.js';
+import { legibleRows } from '../../storage/database/legible-rows.js';
 import {
   allVersions,
   findVersion,
@@ -28,13 +29,19 @@ import { agentNamed, type EngineContext } from '../engine-context.js';
 async function getEvolution(context: EngineContext, name: string, { tenant }: Caller): Promise<EvolutionView> {
   const { definitionHash } = agentNamed(context, name);
   const { knex } = context.stepContext;
-  return { agent: name, definitionHash, versions: await viewsOf(knex, await versionsOf(knex, tenant, name)) };
+  const { items, unreadable } = await viewsOf(knex, await versionsOf(knex, tenant, name));
+  const unread = unreadable === undefined ? {} : { unreadable: [...unreadable] };
+  return { agent: name, definitionHash, versions: [...items], ...unread };
 }
 
-async function viewsOf(knex: Knex, rows: readonly VersionRow[]): Promise<AgentVersion[]> {
-  const views = [];
-  for (const row of rows) views.push(versionViewOf(row, await outcomesOf(knex, row)));
-  return views;
+async function viewsOf(knex: Knex, rows: readonly VersionRow[]) {
+  const counted = [];
+  for (const row of rows) counted.push({ row, id: row.id, outcomes: await outcomesOf(knex, row) });
+  return legibleRows(
+    counted,
+    ({ id }) => id,
+    ({ row, outcomes }) => versionViewOf(row, outcomes),
+  );
 }
 
 async function listVersions(
@@ -43,7 +50,7 @@ async function listVersions(
   { tenant }: Caller,
 ): Promise<Page<AgentVersion>> {
   const { items, nextCursor } = await allVersions(knex, { tenant, ...filter });
-  return { items: await viewsOf(knex, items), nextCursor };
+  return { ...(await viewsOf(knex, items)), nextCursor };
 }
 
 async function rolloutAgent(

@@ -14,6 +14,7 @@ import { fieldErrorsOf, invalidRequest } from '../../core/field-errors.js';
 import type { Page } from '../../core/page.js';
 import { exportFolder, type Whose } from '../../datasets/export-folder.js';
 import { type ExportedFile, openExported } from '../../datasets/read-export.js';
+import { legibleRows } from '../../storage/database/legible-rows.js';
 import { countGone } from '../../storage/exports/exported-runs.js';
 import {
   askToCancel,
@@ -88,11 +89,10 @@ export async function listExports(
 ): Promise<Page<ExportView>> {
   const { knex } = context.stepContext;
   const page = await listExportRows(knex, { ...filter, tenant: caller.tenant });
-  const gone = await countGone(
-    knex,
-    page.rows.map(({ id }) => id),
-  );
-  return { items: page.rows.map((row) => exportViewOf(row, gone.get(row.id))), nextCursor: cursorAfter(page) };
+  const idOf = ({ id }: ExportRow) => id;
+  const gone = await countGone(knex, page.rows.map(idOf));
+  const shown = legibleRows(page.rows, idOf, (row) => exportViewOf(row, gone.get(row.id)));
+  return { ...shown, nextCursor: cursorAfter(page) };
 }
 
 /** A file that the export says it has, from the disk of this process. */

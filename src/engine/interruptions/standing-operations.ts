@@ -5,7 +5,13 @@ import type { StandingDecisionView } from '../../core/interruptions/standing.js'
 import type { EventDraft } from '../../core/log/event.js';
 import type { Page, PageOf } from '../../core/page.js';
 import { isOver } from '../../core/runs/run.js';
-import { findStanding, listStandingRows, revokeStanding } from '../../storage/interruptions/standing-decisions.js';
+import { legibleRows } from '../../storage/database/legible-rows.js';
+import {
+  findStanding,
+  listStandingRows,
+  revokeStanding,
+  standingViewOf,
+} from '../../storage/interruptions/standing-decisions.js';
 import { appendEvents } from '../../storage/log/events.js';
 import type { RunRow } from '../../storage/runs/run-row.js';
 import { findRun, lockRun } from '../../storage/runs/runs.js';
@@ -26,8 +32,9 @@ export async function listStandingDecisions(
 ): Promise<Page<StandingDecisionView>> {
   const run = await runOf(context, runId, caller);
   const after = cursor === undefined ? {} : { after: cursor };
-  const { rows: items, more } = await listStandingRows(context.stepContext.knex, run.id, { ...after, limit });
-  return { items, nextCursor: more ? (items.at(-1)?.id ?? null) : null };
+  const { rows, more } = await listStandingRows(context.stepContext.knex, run.id, { ...after, limit });
+  const shown = legibleRows(rows, ({ id }) => id, standingViewOf);
+  return { ...shown, nextCursor: more ? (rows.at(-1)?.id ?? null) : null };
 }
 
 /**

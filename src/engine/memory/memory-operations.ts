@@ -11,7 +11,8 @@ import type {
   MemorySpaceView,
 } from '../../core/memory/memory-view.js';
 import type { Page } from '../../core/page.js';
-import { changesOf } from '../../storage/memory/changes.js';
+import { alsoUnread } from '../../storage/database/legible-rows.js';
+import { shownChangesOf } from '../../storage/memory/changes.js';
 import { deleteDocument } from '../../storage/memory/documents.js';
 import { type DocumentFilter, listDocuments, listNearest, readDocument, spacesOf } from '../../storage/memory/lists.js';
 import { unembeddedOf } from '../../storage/memory/vectors.js';
@@ -77,7 +78,10 @@ export const MEMORY_OPERATIONS = {
     const { items, nextCursor } =
       near === undefined ? await listDocuments(knex, asked) : await nearest(context, asked, near);
     const integrityOf = await memory.falseIn(knex, { tenant, space }, items);
-    return { items: items.map((one) => ({ ...one, integrity: integrityOf(one) })), nextCursor };
+    return {
+      items: items.map(({ unread, ...one }) => ({ ...one, integrity: alsoUnread(integrityOf(one), unread) })),
+      nextCursor,
+    };
   },
   /** A document with its history. Throws `memory_unknown`. */
   getMemory: async (
@@ -87,18 +91,20 @@ export const MEMORY_OPERATIONS = {
     { tenant }: Caller,
   ): Promise<MemoryDocumentView> => {
     const place = { tenant, space: name.space, owner: name.owner, key: name.key };
-    const document = await readDocument(knex, place);
-    if (document === null) throw unknown(name);
-    const made = await changesOf(knex, place, { after, limit: limit + 1 });
-    const history = made.slice(0, limit).map(({ ops, at, ...change }) => ({
+    const found = await readDocument(knex, place);
+    if (found === null) throw unknown(name);
+    const { unread, ...document } = found;
+    const made = await shownChangesOf(knex, place, { after, limit: limit + 1 });
+    const history = made.slice(0, limit).map(({ change: { ops, at, ...change } }) => ({
       ...{ version: change.version, base: change.base, changes: [...ops], runId: change.runId, callId: change.callId },
       ...{ event: change.event, agent: change.agent, actors: [...change.actors] },
       ...{ derivedFrom: [...change.derivedFrom], labels: [...change.labels], at: at.toISOString() },
     }));
     const versions = history.map(({ version }) => version);
     const integrityOf = await memory.falseIn(knex, place, [place]);
-    const found = [...integrityOf(place), ...(await memory.falseChanges(knex, place, versions))];
-    const integrity = [...new Map(found.map((one) => [`${one.row} ${one.column}`, one])).values()].slice(0, 20);
+    const changed = [...integrityOf(place), ...(await memory.falseChanges(knex, place, versions))];
+    const all = [...unread, ...made.slice(0, limit).flatMap((one) => one.unread), ...changed];
+    const integrity = [...new Map(all.map((one) => [`${one.row} ${one.column}`, one])).values()].slice(0, 20);
     return { ...document, history, more: made.length > limit, integrity };
   },
   /** Removes a document with its history, for good, and enters that into the log over all runs. Throws `memory_unknown`. */

@@ -1,14 +1,16 @@
 import type { Caller } from '../../core/caller.js';
 import type { AccessView } from '../../core/ops/access.js';
 import type { Page, PageOf } from '../../core/page.js';
+import { legibleRows, viewOfRow } from '../../storage/database/legible-rows.js';
 import { type AccessFilter, type KeptAccess, listAccessRows } from '../../storage/ops/access-log.js';
 import { cursorAfter } from '../../storage/runs/run-list.js';
 import type { EngineContext } from '../engine-context.js';
 import { statusOf } from '../runs/read-runs.js';
 
-const viewOf = ({ id, at, actor, role, method, route, target, status }: KeptAccess): AccessView => ({
-  ...{ id, at: at.toISOString(), actor, role, method, route, target, status },
-});
+const viewOf = (row: KeptAccess): AccessView =>
+  viewOfRow(row, { table: 'access_log', row: row.id }, ({ id, at, actor, role, method, route, target, status }) => ({
+    ...{ id, at: at.toISOString(), actor, role, method, route, target, status },
+  }));
 
 async function page(
   { stepContext: { knex } }: EngineContext,
@@ -16,7 +18,7 @@ async function page(
   of: PageOf,
 ): Promise<Page<AccessView>> {
   const found = await listAccessRows(knex, filter, of);
-  return { items: found.rows.map(viewOf), nextCursor: cursorAfter(found) };
+  return { ...legibleRows(found.rows, ({ id }) => id, viewOf), nextCursor: cursorAfter(found) };
 }
 
 export const ACCESS_OPERATIONS = {

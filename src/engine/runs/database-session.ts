@@ -30,9 +30,11 @@ import {
   pageOfSessionItems,
   readSessionItems,
   type SessionRow,
+  sessionItemOf,
   sessionLabels,
   sessionViewOf,
 } from '../../storage/agents/sessions.js';
+import { legibleRows } from '../../storage/database/legible-rows.js';
 import { removeOwned } from '../../storage/memory/erase.js';
 import { subjectsInSession } from '../../storage/retention/subjects.js';
 import { cursorAfter } from '../../storage/runs/run-list.js';
@@ -168,7 +170,7 @@ export async function listSessions(
   caller: Caller,
 ): Promise<Page<SessionView>> {
   const page = await listSessionRows(context.stepContext.knex, { ...filter, tenant: caller.tenant });
-  return { items: page.rows.map(sessionViewOf), nextCursor: cursorAfter(page) };
+  return { ...legibleRows(page.rows, (one) => one.id, sessionViewOf), nextCursor: cursorAfter(page) };
 }
 
 export async function listSessionItems(
@@ -178,8 +180,9 @@ export async function listSessionItems(
   caller: Caller,
 ): Promise<Page<SessionItem>> {
   const row = known(await findSession(context.stepContext.knex, caller.tenant, id), id);
-  const { rows: items, more } = await pageOfSessionItems(context.stepContext.knex, row, { after, limit });
-  return { items, nextCursor: more ? String(items.at(-1)?.seq ?? 0) : null };
+  const { rows, more } = await pageOfSessionItems(context.stepContext.knex, row, { after, limit });
+  const shown = legibleRows(rows, ({ seq }) => String(seq), sessionItemOf(id));
+  return { ...shown, nextCursor: more ? String(rows.at(-1)?.seq ?? 0) : null };
 }
 
 export async function deleteSession(context: EngineContext, id: string, caller: Caller): Promise<SessionView> {

@@ -11,6 +11,7 @@ import {
 } from '../../core/tasks/batch.js';
 import { passRateOf } from '../../core/tasks/pass-rate.js';
 import type { TrajectoryResult } from '../../core/trajectories/trajectory-result.js';
+import { legibleRows, viewOfRow } from '../../storage/database/legible-rows.js';
 import { atOneMoment } from '../../storage/database/transactions.js';
 import { cursorAfter } from '../../storage/runs/run-list.js';
 import {
@@ -31,15 +32,14 @@ const unknown = (key: string): HoldfastError =>
 
 const NONE = { tasks: 0, open: 0, completed: 0, failed: 0, cancelled: 0, passed: 0, mean_reward: null };
 
-function rowOf(
-  {
-    key,
-    actor,
-    submitted_at: at,
-    lines,
-    refused,
-  }: Pick<ListedBatch, 'key' | 'actor' | 'submitted_at' | 'lines' | 'refused'>,
-  counts: Omit<BatchCounts, 'key'> = NONE,
+type Submitted = Pick<ListedBatch, 'key' | 'actor' | 'submitted_at' | 'lines' | 'refused'>;
+
+const rowOf = (row: Submitted, counts: Omit<BatchCounts, 'key'> = NONE): BatchRow =>
+  viewOfRow(row, { table: 'batches', row: row.key }, (one) => shownBatch(one, counts));
+
+function shownBatch(
+  { key, actor, submitted_at: at, lines, refused }: Submitted,
+  counts: Omit<BatchCounts, 'key'>,
 ): BatchRow {
   const { tasks, open, completed, failed, cancelled, passed, mean_reward: meanReward } = counts;
   return {
@@ -62,7 +62,12 @@ const listBatches = (
       tenant,
       page.rows.map(({ key }) => key),
     );
-    return { items: page.rows.map((row) => rowOf(row, counts.get(row.key))), nextCursor: cursorAfter(page) };
+    const shown = legibleRows(
+      page.rows,
+      ({ key }) => key,
+      (row) => rowOf(row, counts.get(row.key)),
+    );
+    return { ...shown, nextCursor: cursorAfter(page) };
   });
 
 const REASON_CHARS = 200;

@@ -12,6 +12,7 @@ import {
   idOf,
   type NamedVersion,
 } from '../../core/tasks/registry.js';
+import { legibleRows } from '../../storage/database/legible-rows.js';
 import { cursorAfter } from '../../storage/runs/run-list.js';
 import {
   type DatasetRow,
@@ -115,7 +116,7 @@ export async function listDatasets(
 ): Promise<Page<DatasetView>> {
   const page = { limit, ...(cursor === undefined ? {} : { cursor }) };
   const found = await listDatasetRows(stepContext.knex, tenant, filter, page);
-  return { items: found.rows.map(datasetViewOf), nextCursor: cursorAfter(found) };
+  return { ...legibleRows(found.rows, idOf, datasetViewOf), nextCursor: cursorAfter(found) };
 }
 
 export async function getDataset(
@@ -141,5 +142,5 @@ export async function listDatasetTasks(
   const after = Number(cursor);
   const rows = await datasetRows(context.stepContext.knex, caller.tenant, of, { after, limit });
   const last = rows.at(-1)?.place ?? tasks;
-  return { items: rows.map(summaryOf), nextCursor: last < tasks ? String(last) : null };
+  return { ...legibleRows(rows, idOf, summaryOf), nextCursor: last < tasks ? String(last) : null };
 }

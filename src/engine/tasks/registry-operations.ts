@@ -11,11 +11,13 @@ import {
   DIFFERENCES_MOST,
   definitionFilter,
   deprecateTask,
+  idOf,
   type NamedVersion,
   type RegisterTask,
   registerTask as registerTaskShape,
 } from '../../core/tasks/registry.js';
 import { differencesOf } from '../../core/tasks/task-differences.js';
+import { legibleRows } from '../../storage/database/legible-rows.js';
 import { cursorAfter } from '../../storage/runs/run-list.js';
 import { findRegistered, listRegistered, setDeprecated, summaryOf } from '../../storage/tasks/registry.js';
 import { definitionIn, readDefinition, saveDefinition } from '../../storage/tasks/task-definitions.js';
@@ -52,7 +54,7 @@ async function listTaskDefinitions(
   const page = { limit, ...(cursor === undefined ? {} : { cursor }) };
   const { rows, more } = await listRegistered(stepContext.knex, tenant, filter.data, page);
   const placed = rows.map((row) => ({ ...row, id: row.hash }));
-  return { items: rows.map(summaryOf), nextCursor: cursorAfter({ rows: placed, more }) };
+  return { ...legibleRows(rows, idOf, summaryOf), nextCursor: cursorAfter({ rows: placed, more }) };
 }
 
 async function getTaskDefinition(context: EngineContext, of: NamedVersion, caller: Caller): Promise<DefinitionView> {

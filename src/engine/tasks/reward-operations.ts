@@ -11,10 +11,11 @@ import {
   rewardDataOf,
 } from '../../core/tasks/reward.js';
 import { resultOf } from '../../core/trajectories/trajectory-result.js';
+import { legibleRows } from '../../storage/database/legible-rows.js';
 import { readHead } from '../../storage/log/read-events.js';
 import { assertNotErased, findRun, lockRun } from '../../storage/runs/runs.js';
 import { judgeTask } from '../../storage/tasks/end-task.js';
-import { insertReward, lastReward, listRewardRows } from '../../storage/tasks/rewards.js';
+import { insertReward, lastReward, listRewardRows, rewardViewOf } from '../../storage/tasks/rewards.js';
 import { judgeTrajectory, runFactsOf } from '../../storage/trajectories/trajectories.js';
 import type { EngineContext } from '../engine-context.js';
 
@@ -72,6 +73,7 @@ export async function listRewards(
   caller: Caller,
 ): Promise<Page<RewardView>> {
   if ((await findRun(context.stepContext.knex, caller.tenant, id)) === undefined) throw unknown(id);
-  const { rows: items, more } = await listRewardRows(context.stepContext.knex, id, { after, limit });
-  return { items, nextCursor: more ? String(items.at(-1)?.version ?? 0) : null };
+  const { rows, more } = await listRewardRows(context.stepContext.knex, id, { after, limit });
+  const shown = legibleRows(rows, ({ version }) => String(version), rewardViewOf);
+  return { ...shown, nextCursor: more ? String(rows.at(-1)?.version ?? 0) : null };
 }

@@ -2,6 +2,7 @@ import { isOver } from '../../core/runs/run.js';
 import { NO_STEPS } from '../../core/trajectories/trajectory.js';
 import { resultOf } from '../../core/trajectories/trajectory-result.js';
 import { diversityOf } from '../../core/trajectories/trajectory-score.js';
+import { chargesByTurn } from '../../storage/budgets/charges.js';
 import { lockRun, readRun } from '../../storage/runs/runs.js';
 import { endedTask } from '../../storage/tasks/end-task.js';
 import { lastReward } from '../../storage/tasks/rewards.js';
@@ -32,7 +33,8 @@ async function indexRun(context: EngineContext, runId: string): Promise<void> {
   const { knex } = context.stepContext;
   const row = await readRun(knex, runId);
   if (row === undefined || row.erased_at !== null || !isOver(row.status)) return;
-  const { record, sketch: sketched } = await readTrajectory(knex, row, NO_STEPS);
+  const beside = { reward: await lastReward(knex, runId), charges: await chargesByTurn(knex, runId) };
+  const { record, sketch: sketched } = await readTrajectory(knex, { row, ...beside }, NO_STEPS);
   const sketch = sketched();
   const read = await knex.transaction(async (trx) => {
     // Under its lock no one says what it was worth meanwhile.

@@ -10,14 +10,16 @@ import {
   type TrajectorySummary,
 } from '../../core/trajectories/trajectory.js';
 import { type TrajectoryFilter, trajectoryFilter } from '../../core/trajectories/trajectory-result.js';
+import { chargesOfRuns } from '../../storage/budgets/charges.js';
+import { alsoUnread, isRowChanged } from '../../storage/database/legible-rows.js';
 import { atOneMoment } from '../../storage/database/transactions.js';
-import { alsoUnread, shownRun } from '../../storage/integrity/legible-rows.js';
+import { shownRun } from '../../storage/integrity/legible-rows.js';
 import { shownOf } from '../../storage/integrity/shown-rows.js';
 import { cursorAfter } from '../../storage/runs/run-list.js';
 import type { RunRow } from '../../storage/runs/run-row.js';
 import { assertNotErased, findRun } from '../../storage/runs/runs.js';
 import { lastRewards } from '../../storage/tasks/rewards.js';
-import { listTrajectoryRows, readTrajectory, summaryOf } from '../../storage/trajectories/trajectories.js';
+import { listTrajectoryRows, readTrajectory, shownSummary } from '../../storage/trajectories/trajectories.js';
 import type { EngineContext } from '../engine-context.js';
 import { indexShortDue } from './index-trajectories.js';
 
@@ -54,8 +56,27 @@ async function shownRecord(
   steps: { readonly after: number; readonly limit: number },
   signal?: AbortSignal,
 ): Promise<ShownTrajectory> {
-  const { record } = await readTrajectory(knex, row, { ...steps, maxChars: STEPS_MAX_CHARS }, signal);
-  return { ...record, integrity: alsoUnread(integrity, shownRun(row, [], []).integrity) };
+  const { id } = row;
+  const reward = readBeside('rewards', id, (await lastRewards(knex, [id])).get(id));
+  const charges = readBeside('charges', id, (await chargesOfRuns(knex, [id])).get(id));
+  const beside = { row, reward: reward.read, charges: charges.read ?? new Map() };
+  const { record } = await readTrajectory(knex, beside, { ...steps, maxChars: STEPS_MAX_CHARS }, signal);
+  const unread = [...shownRun(row, [], []).integrity, ...reward.unread, ...charges.unread];
+  return { ...record, integrity: alsoUnread(integrity, unread) };
+}
+
+/** Rows of a run beside its log; null, with what is said of them, where one of them cannot be read. */
+function readBeside<T>(
+  table: string,
+  runId: string,
+  read: (() => T) | undefined,
+): { readonly read: T | null; readonly unread: Integrity } {
+  try {
+    return { read: read?.() ?? null, unread: [] };
+  } catch (error) {
+    if (!isRowChanged(error)) throw error;
+    return { read: null, unread: [{ table, row: runId, column: null, what: error.message }] };
+  }
 }
 
 function filterOf(asked: TrajectoryFilter): TrajectoryFilter {
@@ -84,8 +105,9 @@ export async function listTrajectories(
   );
   return {
     items: given.rows.map((row) => {
-      const integrity = alsoUnread(seen.get(row.id)?.integrity ?? [], shownRun(row, [], []).integrity);
-      return summaryOf(row, rewards.get(row.id) ?? null, integrity);
+      const { read: reward, unread } = readBeside('rewards', row.id, rewards.get(row.id));
+      const unreadable = [...shownRun(row, [], []).integrity, ...unread];
+      return shownSummary(row, reward, alsoUnread(seen.get(row.id)?.integrity ?? [], unreadable));
     }),
     nextCursor: cursorAfter(given),
   };

@@ -4,6 +4,7 @@ import { HoldfastError } from '../../core/errors/errors.js';
 import type { Page, PageOf } from '../../core/page.js';
 import type { WorkerStop, WorkerView } from '../../core/queue/worker.js';
 import type { Database, SessionLock } from '../../storage/database/database.js';
+import { legibleRows } from '../../storage/database/legible-rows.js';
 import { endSessions, type LeftSegment, takeSegments } from '../../storage/dbos/takeover.js';
 import {
   askToStop,
@@ -13,6 +14,7 @@ import {
   listWorkerRows,
   type NewWorker,
   registerWorker,
+  workerViewOf,
 } from '../../storage/queue/workers.js';
 import type { EngineContext } from '../engine-context.js';
 
@@ -142,8 +144,9 @@ export async function regainLock(
 
 export async function listWorkers(context: EngineContext, { limit, cursor }: PageOf): Promise<Page<WorkerView>> {
   const after = cursor === undefined ? {} : { after: cursor };
-  const { rows: items, more } = await listWorkerRows(context.stepContext.knex, { ...after, limit });
-  return { items, nextCursor: more ? (items.at(-1)?.id ?? null) : null };
+  const { rows, more } = await listWorkerRows(context.stepContext.knex, { ...after, limit });
+  const shown = legibleRows(rows, ({ id }) => id, workerViewOf);
+  return { ...shown, nextCursor: more ? (rows.at(-1)?.id ?? null) : null };
 }
 
 export async function getWorker(context: EngineContext, id: string): Promise<WorkerView> {

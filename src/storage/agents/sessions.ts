@@ -2,6 +2,7 @@ import type { Knex } from 'knex';
 import type { SessionItem, SessionView } from '../../core/agents/session.js';
 import { canonical, type JsonObject, jsonObject } from '../../core/json.js';
 import type { TrustLabel } from '../../core/tools/tool-memory.js';
+import { viewOfRow } from '../database/legible-rows.js';
 import { readJson } from '../database/stored-json.js';
 import { readLabels } from '../memory/documents.js';
 import { type PageRows, rowsOfPage } from '../runs/page-rows.js';
@@ -129,7 +130,7 @@ const itemsAfter = (db: Knex, { tenant, id }: { readonly tenant: string; readonl
     // The column is an int4; what a client says it has seen may be beyond it.
     .whereRaw('seq > ?::bigint', [after]);
 
-const sessionItemOf =
+export const sessionItemOf =
   (sessionId: string) =>
   ({ seq, run_id: runId, item }: ItemRow): SessionItem => ({
     ...{ seq, runId },
@@ -141,11 +142,10 @@ export async function pageOfSessionItems(
   db: Knex,
   { tenant, id }: { readonly tenant: string; readonly id: string },
   { after, limit }: { readonly after: number; readonly limit: number },
-): Promise<PageRows<SessionItem>> {
+): Promise<PageRows<ItemRow>> {
   const order = [{ column: 'seq', order: 'asc' as const }];
   const query = itemsAfter(db, { tenant, id }, after).select('*');
-  const { rows, more } = await rowsOfPage<ItemRow>(db, query, { order, bytes: 'octet_length(item)', limit });
-  return { rows: rows.map(sessionItemOf(id)), more };
+  return rowsOfPage<ItemRow>(db, query, { order, bytes: 'octet_length(item)', limit });
 }
 
 /** Removes a session with its items, under the lock of its row. */
@@ -153,7 +153,10 @@ export async function deleteSessionRow(trx: Knex.Transaction, { tenant, id }: Se
   await sessions(trx).where({ tenant, id }).delete();
 }
 
-export const sessionViewOf = (row: SessionRow): SessionView => ({
+export const sessionViewOf = (row: SessionRow): SessionView =>
+  viewOfRow(row, { table: 'sessions', row: row.id }, shownSession);
+
+const shownSession = (row: SessionRow): SessionView => ({
   id: row.id,
   tenant: row.tenant,
   runId: row.run_id,

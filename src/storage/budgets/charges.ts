@@ -2,10 +2,12 @@ import type { Knex } from 'knex';
 import type { SpendFilter, SpendView } from '../../core/budgets/charge.js';
 import { CHARGE_STATES, type Charge, type ChargeState, type ChargeView, priceName } from '../../core/budgets/charge.js';
 import { usdOf, usdOrNull } from '../../core/money.js';
+import { viewOfRow } from '../database/legible-rows.js';
+import { changedCell } from '../database/stored-json.js';
 import { type PageRows, rowsOfPage } from '../runs/page-rows.js';
 
 /** A row of `holdfast.charges` as the driver gives it: int8 as text. */
-interface ChargeRow {
+export interface ChargeRow {
   run_id: string;
   turn: number;
   execution: string;
@@ -82,35 +84,49 @@ export async function listChargeRows(
   db: Knex,
   runId: string,
   { after, limit }: { readonly after: number; readonly limit: number },
-): Promise<PageRows<ChargeView>> {
+): Promise<PageRows<ChargeRow>> {
   const query = charges(db).where({ run_id: runId }).offset(after).select('*');
   const order = ORDER.map((column) => ({ column, order: 'asc' as const }));
-  const { rows, more } = await rowsOfPage<ChargeRow>(db, query, { order, bytes: BYTES, limit });
-  return { rows: rows.map(viewOf), more };
+  return rowsOfPage<ChargeRow>(db, query, { order, bytes: BYTES, limit });
 }
 
 /** Charges of a run, by turn. */
 export type TurnCharges = ReadonlyMap<number, readonly ChargeView[]>;
 
-/** All charges of runs that have some, by run. */
-export async function chargesOfRuns(db: Knex, runIds: readonly string[]): Promise<ReadonlyMap<string, TurnCharges>> {
+/** All charges of runs that have some, by run. Each is read by itself: one that cannot be read throws `row_changed`. */
+export async function chargesOfRuns(
+  db: Knex,
+  runIds: readonly string[],
+): Promise<ReadonlyMap<string, () => TurnCharges>> {
   const rows: ChargeRow[] = await charges(db)
     .whereRaw('run_id = any(?)', [[...runIds]])
     .orderBy(['run_id', ...ORDER]);
-  const byRun = new Map<string, Map<number, ChargeView[]>>();
+  const byRun = new Map<string, ChargeRow[]>();
   for (const row of rows) {
-    const byTurn = byRun.get(row.run_id) ?? new Map<number, ChargeView[]>();
-    byRun.set(row.run_id, byTurn.set(row.turn, [...(byTurn.get(row.turn) ?? []), viewOf(row)]));
+    const own = byRun.get(row.run_id);
+    if (own === undefined) byRun.set(row.run_id, [row]);
+    else own.push(row);
   }
-  return byRun;
+  return new Map([...byRun].map(([id, own]) => [id, () => byTurn(own)]));
+}
+
+function byTurn(rows: readonly ChargeRow[]): TurnCharges {
+  const found = new Map<number, ChargeView[]>();
+  for (const row of rows) found.set(row.turn, [...(found.get(row.turn) ?? []), chargeViewOf(row)]);
+  return found;
 }
 
 export const chargesByTurn = async (db: Knex, runId: string): Promise<TurnCharges> =>
-  (await chargesOfRuns(db, [runId])).get(runId) ?? new Map();
+  (await chargesOfRuns(db, [runId])).get(runId)?.() ?? new Map();
 
 const count = (text: string | null): number => Number(text ?? 0);
 
-const viewOf = (row: ChargeRow): ChargeView => ({
+const named = ({ run_id: id, turn, attempt }: ChargeRow): string => `attempt ${attempt} of turn ${turn} of run ${id}`;
+
+export const chargeViewOf = (row: ChargeRow): ChargeView =>
+  viewOfRow(row, { table: 'charges', row: named(row) }, shownCharge);
+
+const shownCharge = (row: ChargeRow): ChargeView => ({
   ...{ turn: row.turn, attempt: row.attempt, agent: row.agent, model: row.model },
   usage:
     row.input_tokens === null
@@ -123,11 +139,17 @@ const viewOf = (row: ChargeRow): ChargeView => ({
           reasoningTokens: count(row.reasoning_tokens),
         },
   costUsd: usdOrNull(row.nano_usd),
-  price:
-    row.price_source === null ? null : priceName.parse({ source: row.price_source, version: row.price_version ?? '' }),
+  price: priceOf(row),
   state: CHARGE_STATES.find((state) => state === row.state) ?? 'unpriced',
   ...{ day: row.day, chargedAt: row.charged_at.toISOString() },
 });
+
+function priceOf(row: ChargeRow): ChargeView['price'] {
+  if (row.price_source === null) return null;
+  const read = priceName.safeParse({ source: row.price_source, version: row.price_version ?? '' });
+  if (read.success) return read.data;
+  throw changedCell({ table: 'charges', row: named(row), column: 'price_source' }, 'it is no source', read.error);
+}
 
 interface SpendRow {
   readonly name: string;

@@ -17,12 +17,15 @@ export function readJson<T>(shape: z.ZodType<T>, stored: string, cell: Cell): T 
   try {
     return shape.parse(JSON.parse(stored));
   } catch (cause) {
-    throw new HoldfastError('row_changed', `${cell.table}, row ${cell.row}, ${cell.column}: ${whyNot(cause)}.`, {
-      cause,
-      hint: 'Someone changed the database. Put what was there back from a backup, or remove the row.',
-    });
+    throw changedCell(cell, whyNot(cause), cause);
   }
 }
+
+export const changedCell = ({ table, row, column }: Cell, what: string, cause: unknown): HoldfastError =>
+  new HoldfastError('row_changed', `${table}, row ${row}, ${column}: ${what}.`, {
+    cause,
+    hint: 'Someone changed the database. Put what was there back from a backup, or remove the row.',
+  });
 
 /** The same of a column that may be null. */
 export const readJsonOrNull = <T>(shape: z.ZodType<T>, stored: string | null, cell: Cell): T | null =>

@@ -11,6 +11,7 @@ import {
 import { canonical, type JsonObject, type JsonValue, jsonValue, objectsIn } from '../../core/json.js';
 import type { SystemEventData } from '../../core/log/system-event.js';
 import { type Page, type PageOf, readCursor, writeCursor } from '../../core/page.js';
+import { viewOfRow } from '../database/legible-rows.js';
 import { readJson, readJsonOrNull } from '../database/stored-json.js';
 import { appendSystemEvent } from '../ops/system-events.js';
 import type { RunRow } from '../runs/run-row.js';
@@ -173,7 +174,7 @@ export async function outcomesOf(
     definition_hash,
     applied_at,
   }: Pick<VersionRow, 'tenant' | 'agent' | 'definition_hash' | 'applied_at'>,
-): Promise<{ readonly completed: number; readonly ended: number }> {
+): Promise<Outcomes> {
   if (applied_at === null) return { completed: 0, ended: 0 };
   // Runs of the trial were started before.
   const newest = runs(db)
@@ -205,10 +206,15 @@ const reportOf = (row: Pick<VersionRow, 'id' | 'report'>): TrialReport | null =>
 export const patchOf = (row: Pick<VersionRow, 'id' | 'patch'>): readonly JsonObject[] =>
   objectsIn(readJson(jsonValue, row.patch, cell(row, 'patch')));
 
-export const versionViewOf = (
-  row: VersionRow,
-  counts: { readonly completed: number; readonly ended: number },
-): AgentVersion => ({
+interface Outcomes {
+  readonly completed: number;
+  readonly ended: number;
+}
+
+export const versionViewOf = (row: VersionRow, counts: Outcomes): AgentVersion =>
+  viewOfRow(row, { table: 'agent_versions', row: row.id }, (one) => shownVersion(one, counts));
+
+const shownVersion = (row: VersionRow, counts: Outcomes): AgentVersion => ({
   ...{ id: row.id, agent: row.agent, version: row.version, baseHash: row.base_hash },
   ...{ definitionHash: row.definition_hash, status: row.status, share: row.share, measure: measureOf(row) },
   ...{

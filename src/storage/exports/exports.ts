@@ -15,6 +15,7 @@ import {
 } from '../../core/exports/export.js';
 import { canonical } from '../../core/json.js';
 import { errorView } from '../../core/runs/run.js';
+import { viewOfRow } from '../database/legible-rows.js';
 import { readJson, readJsonOrNull } from '../database/stored-json.js';
 import type { PageRows } from '../runs/page-rows.js';
 import { newestFirst, type Placed } from '../runs/run-list.js';
@@ -146,7 +147,10 @@ const cell = ({ id }: ExportRow, column: keyof ExportRow) => ({ table: 'exports'
 export const requestOf = (row: ExportRow): ExportRequest => readJson(recordedExport, row.request, cell(row, 'request'));
 
 /** `erasedSince`: how many of its runs are gone by now. */
-export const exportViewOf = (row: ExportRow, erasedSince = 0): ExportView => ({
+export const exportViewOf = (row: ExportRow, erasedSince = 0): ExportView =>
+  viewOfRow(row, { table: 'exports', row: row.id }, (one) => shownExport(one, erasedSince));
+
+const shownExport = (row: ExportRow, erasedSince: number): ExportView => ({
   id: row.id,
   tenant: row.tenant,
   status: row.status,

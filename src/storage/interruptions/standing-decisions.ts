@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { StandingDecisionView, StandingRule } from '../../core/interruptions/standing.js';
 import { canonical } from '../../core/json.js';
 import { columnsOf, type Rows } from '../database/columns.js';
+import { viewOfRow } from '../database/legible-rows.js';
 import { readJson } from '../database/stored-json.js';
 import { type PageRows, rowsOfPage } from '../runs/page-rows.js';
 
@@ -53,7 +54,10 @@ export async function insertStanding(
 
 const scopeShape = z.array(z.string());
 
-export const standingViewOf = (row: StandingRow): StandingDecisionView => ({
+export const standingViewOf = (row: StandingRow): StandingDecisionView =>
+  viewOfRow(row, { table: 'standing_decisions', row: row.id }, shownStanding);
+
+const shownStanding = (row: StandingRow): StandingDecisionView => ({
   id: row.id,
   runId: row.run_id,
   interruptionId: row.interruption_id,
@@ -75,13 +79,12 @@ export async function listStandingRows(
   db: Knex,
   runId: string,
   { after, limit }: { readonly after?: string; readonly limit: number },
-): Promise<PageRows<StandingDecisionView>> {
+): Promise<PageRows<StandingRow>> {
   const query = standing(db).where({ run_id: runId }).select(standingColumns(db));
   const place = 'select made_at, id from holdfast.standing_decisions where run_id = ? and id = ?';
   if (after !== undefined) query.whereRaw(`(made_at, id) > (${place})`, [runId, after]);
   const order = ORDER.map((column) => ({ column, order: 'asc' as const }));
-  const { rows, more } = await rowsOfPage<StandingRow>(db, query, { order, bytes: 'octet_length(scope)', limit });
-  return { rows: rows.map(standingViewOf), more };
+  return rowsOfPage<StandingRow>(db, query, { order, bytes: 'octet_length(scope)', limit });
 }
 
 export const standingRowsOf = (db: Knex, runId: string): Rows<StandingRow> =>

@@ -1,9 +1,11 @@
 import type { Knex } from 'knex';
 import { z } from 'zod';
 import { changeName } from '../../core/integrity/memory-rows.js';
+import type { Integrity } from '../../core/integrity.js';
 import { canonical } from '../../core/json.js';
 import { type StateOp, stateOp } from '../../core/tools/agent-state.js';
-import { type MemoryRef, memoryRef, type TrustLabel } from '../../core/tools/tool-memory.js';
+import { type MemoryRef, memoryRef, type TrustLabel, trustLabel } from '../../core/tools/tool-memory.js';
+import { type Columns, json, shownLegibly, TIME } from '../database/legible-rows.js';
 import { type Cell, readJson } from '../database/stored-json.js';
 import type { KeptChange } from './crdt-document.js';
 import { type DocumentPlace, readLabels } from './documents.js';
@@ -92,16 +94,44 @@ export async function frontiersOf(
 /** Changes of a document in their order, after a version. Without a limit: all that there are, which are few. */
 export const changesOf = async (
   db: Knex,
+  of: DocumentPlace,
+  asked: { readonly after: number; readonly limit: number | null },
+): Promise<MadeChange[]> => (await changeRows(db, of, asked)).map(changeOf);
+
+async function changeRows(
+  db: Knex,
   { tenant, space, owner, key }: DocumentPlace,
   { after, limit }: { readonly after: number; readonly limit: number | null },
-): Promise<MadeChange[]> => {
+): Promise<ChangeRow[]> {
   const found = changes(db)
     .where({ tenant, space, owner, key })
     .whereRaw('version > ?::bigint', [after])
     .orderBy('version');
   if (limit !== null) found.limit(limit);
-  return (await found).map(changeOf);
+  return found;
+}
+
+const COLUMNS: Columns<ChangeRow> = {
+  ...{ ops: json(opList, '[]'), actors: json(nameList, '[]'), derived_from: json(refList, '[]') },
+  ...{ labels: json(z.array(trustLabel), '[]'), at: TIME },
 };
+
+/** The same as they are shown, with what of their rows cannot be read. */
+export async function shownChangesOf(
+  db: Knex,
+  of: DocumentPlace,
+  asked: { readonly after: number; readonly limit: number },
+): Promise<readonly { readonly change: MadeChange; readonly unread: Integrity }[]> {
+  const rows = await changeRows(db, of, asked);
+  return rows.map((row) => {
+    const { view: change, unread } = shownLegibly(
+      row,
+      { table: 'memory_changes', id: changeName(row), columns: COLUMNS },
+      changeOf,
+    );
+    return { change, unread };
+  });
+}
 
 /** Documents that a run has changed, in an order in which all lock them. */
 export const documentsOfRun = (db: Knex, runId: string): Promise<DocumentPlace[]> =>

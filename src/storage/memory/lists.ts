@@ -1,9 +1,13 @@
 import type { Knex } from 'knex';
 import { z } from 'zod';
-import type { JsonObject } from '../../core/json.js';
+import { documentName } from '../../core/integrity/memory-rows.js';
+import type { Integrity } from '../../core/integrity.js';
+import { type JsonObject, jsonObject } from '../../core/json.js';
 import type { MemoryEntry, MemorySpaceView } from '../../core/memory/memory-view.js';
 import { type Page, type PageOf, readCursor, writeCursor } from '../../core/page.js';
 import type { Embedding, MemoryScope } from '../../core/tools/memory-space.js';
+import { trustLabel } from '../../core/tools/tool-memory.js';
+import { type Columns, json, shownLegibly, TIME, TIME_OR_NULL } from '../database/legible-rows.js';
 import { contentOf, type DocumentPlace, type DocumentRow, documents, LIVING, labelsOf } from './documents.js';
 import { nearestDocuments } from './vectors.js';
 
@@ -21,10 +25,24 @@ export async function spacesOf(db: Knex, tenant: string): Promise<MemorySpaceVie
 
 const LISTED = ['space', 'owner', 'key', 'version', 'labels', 'created_at', 'changed_at', 'expires_at'] as const;
 
-/** An entry that was not compared with the log. */
-type ListedEntry = Omit<MemoryEntry, 'integrity'>;
+/** An entry that was not compared with the log, and what of its row cannot be read. */
+type ListedEntry = Omit<MemoryEntry, 'integrity'> & { readonly unread: Integrity };
+type ListedRow = Pick<DocumentRow, (typeof LISTED)[number]>;
 
-const entryOf = (row: Pick<DocumentRow, (typeof LISTED)[number]>): ListedEntry => ({
+const COLUMNS: Columns<DocumentRow> = {
+  ...{ labels: json(z.array(trustLabel), '[]'), value: json(jsonObject, '{}') },
+  ...{ created_at: TIME, changed_at: TIME, expires_at: TIME_OR_NULL },
+};
+
+function shownDocument<Row extends ListedRow, View extends object>(row: Row, view: (row: Row) => View) {
+  const of = { table: 'memory_documents', id: documentName(row), columns: COLUMNS };
+  const { view: document, unread } = shownLegibly(row, of, view);
+  return { ...document, unread };
+}
+
+const entryOf = (row: ListedRow): ListedEntry => shownDocument(row, readEntry);
+
+const readEntry = (row: ListedRow) => ({
   ...{ space: row.space, owner: row.owner, key: row.key, version: row.version, labels: [...labelsOf(row)] },
   ...{ createdAt: row.created_at.toISOString(), changedAt: row.changed_at.toISOString() },
   expiresAt: row.expires_at?.toISOString() ?? null,
@@ -94,5 +112,5 @@ export async function readDocument(
     .where({ tenant, space, owner, key })
     .whereRaw(LIVING)
     .first(...LISTED, 'value');
-  return row === undefined ? null : { ...entryOf(row), value: contentOf(row) };
+  return row === undefined ? null : shownDocument(row, (one) => ({ ...readEntry(one), value: contentOf(one) }));
 }

@@ -1,6 +1,7 @@
 import type { Knex } from 'knex';
 import { canonical, jsonObject } from '../../core/json.js';
 import type { SystemEvent, SystemEventDraft, SystemEventFilter, SystemEventKind } from '../../core/log/system-event.js';
+import { type Columns, json, shownLegibly, TIME } from '../database/legible-rows.js';
 import { readJson } from '../database/stored-json.js';
 import { inOneFlight } from '../database/transactions.js';
 import { rowsOfPage } from '../runs/page-rows.js';
@@ -148,7 +149,16 @@ export async function readSystemEvents(
   if (runId !== undefined) query.where({ run_id: runId });
   const order = [{ column: 'position', order: 'asc' as const }];
   const { rows, more } = await rowsOfPage<SystemEventRow>(db, query, { order, bytes: 'octet_length(data)', limit });
-  return { events: rows.map(eventOf), more, head };
+  return { events: rows.map(shownEvent), more, head };
+}
+
+const COLUMNS_READ: Columns<SystemEventRow> = { data: json(jsonObject, '{}'), at: TIME };
+
+/** One that cannot be read is told with what can be, so that it stops no one who follows. */
+function shownEvent(row: SystemEventRow): SystemEvent {
+  const of = { table: 'system_events', id: row.position, columns: COLUMNS_READ };
+  const { view, unread } = shownLegibly(row, of, eventOf);
+  return unread.length === 0 ? view : { ...view, integrity: unread };
 }
 
 const eventOf = (row: SystemEventRow): SystemEvent => ({

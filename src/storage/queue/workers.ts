@@ -2,6 +2,7 @@ import type { Knex } from 'knex';
 import { type WorkerOffer, workerOffer } from '../../core/containers/worker-offer.js';
 import { HEARTBEAT_OLD_MS, type StopMode, type WorkerRole, type WorkerView } from '../../core/queue/worker.js';
 import type { OwnConnection } from '../database/database.js';
+import { viewOfRow } from '../database/legible-rows.js';
 import { readJsonOrNull } from '../database/stored-json.js';
 import { appendSystemEvent } from '../ops/system-events.js';
 import { type PageRows, rowsOfPage } from '../runs/page-rows.js';
@@ -140,7 +141,7 @@ export async function forgetOldWorkers(db: Knex): Promise<void> {
   await db('holdfast.workers').whereRaw(`heartbeat_at < now() - interval '${FORGOTTEN_AFTER}'`).delete();
 }
 
-interface WorkerRow {
+export interface WorkerRow {
   id: string;
   epoch: number;
   build: string;
@@ -169,11 +170,10 @@ const BYTES =
 export async function listWorkerRows(
   db: Knex,
   { after, limit }: { readonly after?: string; readonly limit: number },
-): Promise<PageRows<WorkerView>> {
+): Promise<PageRows<WorkerRow>> {
   const query = workers(db);
   if (after !== undefined) query.where('id', '>', after);
-  const { rows, more } = await rowsOfPage<WorkerRow>(db, query, { order: ORDER, bytes: BYTES, limit });
-  return { rows: rows.map(workerViewOf), more };
+  return rowsOfPage<WorkerRow>(db, query, { order: ORDER, bytes: BYTES, limit });
 }
 
 export async function findWorker(db: Knex, id: string): Promise<WorkerView | undefined> {
@@ -202,7 +202,10 @@ function statusOf(row: WorkerRow): WorkerView['status'] {
   return row.stop_asked === null ? 'working' : 'stopping';
 }
 
-const workerViewOf = (row: WorkerRow): WorkerView => ({
+export const workerViewOf = (row: WorkerRow): WorkerView =>
+  viewOfRow(row, { table: 'workers', row: row.id }, shownWorker);
+
+const shownWorker = (row: WorkerRow): WorkerView => ({
   id: row.id,
   role: row.role,
   status: statusOf(row),

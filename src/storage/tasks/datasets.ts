@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import { type DatasetView, idOf, type NamedVersion } from '../../core/tasks/registry.js';
+import { viewOfRow } from '../database/legible-rows.js';
 import type { PageRows } from '../runs/page-rows.js';
 import { previewBytes } from '../runs/page-rows.js';
 import { newestFirst, type Placed } from '../runs/run-list.js';
@@ -90,7 +91,10 @@ export const datasetRows = (
     .orderBy('t.place')
     .limit(limit);
 
-export const datasetViewOf = (row: DatasetRow): DatasetView => ({
+export const datasetViewOf = (row: DatasetRow): DatasetView =>
+  viewOfRow(row, { table: 'datasets', row: idOf(row) }, shownDataset);
+
+const shownDataset = (row: DatasetRow): DatasetView => ({
   ...{ name: row.name, version: row.version, digest: row.hash, description: row.description, tasks: row.tasks },
   ...{ createdAt: row.created_at.toISOString(), createdBy: row.created_by },
 });

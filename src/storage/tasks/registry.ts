@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import type { DefinitionFilter, DefinitionSummary, NamedVersion } from '../../core/tasks/registry.js';
+import { viewOfRow } from '../database/legible-rows.js';
 import type { PageRows } from '../runs/page-rows.js';
 import { newestFirst, type Placed } from '../runs/run-list.js';
 import { whereSame } from './same-columns.js';
@@ -69,7 +70,10 @@ export async function setDeprecated(
     });
 }
 
-export const summaryOf = (row: RegisteredRow): DefinitionSummary => ({
+export const summaryOf = (row: RegisteredRow): DefinitionSummary =>
+  viewOfRow(row, { table: 'task_definitions', row: row.hash }, shownSummary);
+
+const shownSummary = (row: RegisteredRow): DefinitionSummary => ({
   ...{ name: row.name, version: row.version, digest: row.hash, category: row.category, difficulty: row.difficulty },
   ...{ bytes: row.bytes, registeredAt: row.registered_at.toISOString(), registeredBy: row.registered_by },
   deprecated:

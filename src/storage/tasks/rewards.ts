@@ -27,7 +27,7 @@ interface RewardRow {
 }
 
 /** With the hash of the version before, as it is kept, and the key of the run; null: erased. */
-type CheckedRow = RewardRow & { readonly before_hash: string | null; readonly run_key: string | null };
+export type CheckedRow = RewardRow & { readonly before_hash: string | null; readonly run_key: string | null };
 
 /** Versions that were not erased, with what they are checked against. */
 const rewards = (db: Knex) =>
@@ -44,7 +44,7 @@ const sealOf = (row: RewardRow): RewardSeal => ({
   ...{ headSeq: row.head_seq, headHash: row.head_hash, prevHash: row.prev_hash },
 });
 
-function viewOf(row: CheckedRow): RewardView {
+export function rewardViewOf(row: CheckedRow): RewardView {
   const place = { table: 'rewards', row: `version ${row.version} of run ${row.run_id}`, column: 'data' };
   const data = readJson(judgement, row.data ?? 'null', place);
   const isSaid = row.run_key === null || row.data_hash === rewardDataHash(row.run_key, row.version, data);
@@ -57,28 +57,27 @@ function viewOf(row: CheckedRow): RewardView {
   };
 }
 
-/** The version that counts of each of these runs that has one. */
-export async function lastRewards(db: Knex, runIds: readonly string[]): Promise<ReadonlyMap<string, RewardView>> {
+/** The version that counts of each of these runs that has one. Each is read by itself: one that cannot be read throws `row_changed`. */
+export async function lastRewards(db: Knex, runIds: readonly string[]): Promise<ReadonlyMap<string, () => RewardView>> {
   const rows: CheckedRow[] = await rewards(db)
     .whereRaw('r.run_id = any(?)', [[...runIds]])
     .distinctOn('r.run_id')
     .orderBy([{ column: 'r.run_id' }, { column: 'r.version', order: 'desc' }]);
-  return new Map(rows.map((row) => [row.run_id, viewOf(row)]));
+  return new Map(rows.map((row) => [row.run_id, () => rewardViewOf(row)]));
 }
 
 export const lastReward = async (db: Knex, runId: string): Promise<RewardView | null> =>
-  (await lastRewards(db, [runId])).get(runId) ?? null;
+  (await lastRewards(db, [runId])).get(runId)?.() ?? null;
 
 /** Versions after a number, oldest first. */
 export async function listRewardRows(
   db: Knex,
   runId: string,
   { after, limit }: { readonly after: number; readonly limit: number },
-): Promise<PageRows<RewardView>> {
+): Promise<PageRows<CheckedRow>> {
   const query = rewards(db).where({ 'r.run_id': runId }).whereRaw('r.version > ?::bigint', [after]);
   const order = [{ column: 'r.version', order: 'asc' as const }];
-  const { rows, more } = await rowsOfPage<CheckedRow>(db, query, { order, bytes: 'octet_length(r.data)', limit });
-  return { rows: rows.map(viewOf), more };
+  return rowsOfPage<CheckedRow>(db, query, { order, bytes: 'octet_length(r.data)', limit });
 }
 
 /** Adds the next version under the lock of the run's row, sealed to the one before and to the head of the run's log. */
@@ -99,5 +98,5 @@ export async function insertReward(
     hash: rewardHash(seal, dataHash),
   };
   await trx('holdfast.rewards').insert(row);
-  return viewOf({ ...row, before_hash: seal.prevHash, run_key: runKey });
+  return rewardViewOf({ ...row, before_hash: seal.prevHash, run_key: runKey });
 }

@@ -2,6 +2,7 @@ import type { Knex } from 'knex';
 import { canonical } from '../../core/json.js';
 import type { TaskAttempt } from '../../core/tasks/task.js';
 import type { TaskRetries } from '../../core/tasks/task-retries.js';
+import { type Columns, isRowChanged, shownLegibly, TIME, TIME_OR_NULL } from '../database/legible-rows.js';
 import { appendSystemEvent } from '../ops/system-events.js';
 import { errorOf, type RunRow } from '../runs/run-row.js';
 import { runs } from '../runs/runs.js';
@@ -34,11 +35,22 @@ export async function attemptsOf(db: Knex, taskId: string, most = SHOWN_MOST): P
   return rows.map(attemptOf);
 }
 
-function attemptOf(row: AttemptRow): TaskAttempt {
-  return {
-    ...{ runId: row.id, status: row.status, error: errorOf(row) },
-    ...{ createdAt: row.created_at.toISOString(), completedAt: row.completed_at?.toISOString() ?? null },
-  };
+const TIMES: Columns<AttemptRow> = { created_at: TIME, completed_at: TIME_OR_NULL };
+
+/** An attempt, also where its row cannot be read: that is its error then. */
+const attemptOf = (row: AttemptRow): TaskAttempt =>
+  shownLegibly(row, { table: 'runs', id: row.id, columns: TIMES }, (one) => ({
+    ...{ runId: one.id, status: one.status, error: shownError(one) },
+    ...{ createdAt: one.created_at.toISOString(), completedAt: one.completed_at?.toISOString() ?? null },
+  })).view;
+
+function shownError(row: AttemptRow): TaskAttempt['error'] {
+  try {
+    return errorOf(row);
+  } catch (error) {
+    if (isRowChanged(error)) return error.view();
+    throw error;
+  }
 }
 
 /** So many seconds an attempt that is due waits for the files of the one before, which may be kept at this moment. */

@@ -15,8 +15,9 @@ import {
 import type { TrajectoryResult } from '../../core/trajectories/trajectory-result.js';
 import { asksForEnded, type TrajectoryFilter } from '../../core/trajectories/trajectory-result.js';
 import { trajectoryCounts } from '../../core/trajectories/trajectory-score.js';
-import { chargesByTurn } from '../budgets/charges.js';
+import type { TurnCharges } from '../budgets/charges.js';
 import { seenEnvironment } from '../containers/environments.js';
+import { alsoUnread, type Columns, json, shownLegibly } from '../database/legible-rows.js';
 import { readJsonIfLegible, readJsonOrNull } from '../database/stored-json.js';
 import { breathe } from '../database/timing.js';
 import { shownRun } from '../integrity/legible-rows.js';
@@ -26,7 +27,6 @@ import type { PageRows } from '../runs/page-rows.js';
 import { lightRunColumns } from '../runs/run-columns.js';
 import { newestFirst, type Placed, whereWithin } from '../runs/run-list.js';
 import type { RunRow } from '../runs/run-row.js';
-import { lastReward } from '../tasks/rewards.js';
 
 /** A row of `holdfast.trajectories` as the driver gives it. */
 interface TrajectoryRow {
@@ -145,18 +145,24 @@ export const runFactsOf = (row: RunRow, reward: RunFacts['reward']): RunFacts =>
   reward,
 });
 
+/** A run, and what is read beside its log. */
+interface ReadBeside {
+  readonly row: RunRow;
+  readonly reward: RewardView | null;
+  readonly charges: TurnCharges;
+}
+
 /**
  * Reads the log of a run into its record; holds of it the steps of the window, and of the others counts. Throws the reason of the signal
  * when it fires.
  */
 export async function readTrajectory(
   db: Knex,
-  row: RunRow,
+  { row, reward, charges }: ReadBeside,
   window: StepWindow,
   signal?: AbortSignal,
 ): Promise<{ readonly record: Trajectory; readonly sketch: () => Sketch }> {
-  const charges = await chargesByTurn(db, row.id);
-  const fold = trajectoryFold(runFactsOf(row, await lastReward(db, row.id)), {
+  const fold = trajectoryFold(runFactsOf(row, reward), {
     chargesOf: (turn) => charges.get(turn) ?? [],
     window,
     diversityScore: await diversityOfRun(db, row.id),
@@ -217,7 +223,16 @@ function narrow(query: Knex.QueryBuilder, filter: TrajectoryFilter, table: strin
   whereWithin(query, 't.diversity', filter.minDiversity, filter.maxDiversity);
 }
 
-export const summaryOf = (row: ListedRow, reward: RewardView | null, integrity: Integrity): TrajectorySummary => ({
+const COLUMNS: Columns<ListedRow> = { counts: json(trajectoryCounts, null) };
+
+/** A run in a list, also where what was kept of its log cannot be read. */
+export function shownSummary(row: ListedRow, reward: RewardView | null, integrity: Integrity): TrajectorySummary {
+  const of = { table: 'trajectories', id: row.id, columns: COLUMNS };
+  const { view, unread } = shownLegibly(row, of, (one) => summaryOf(one, reward, integrity));
+  return { ...view, integrity: alsoUnread(integrity, unread) };
+}
+
+const summaryOf = (row: ListedRow, reward: RewardView | null, integrity: Integrity): TrajectorySummary => ({
   ...trajectoryRunOf(runFactsOf(row, reward)),
   model: row.models?.[0] ?? null,
   models: row.models ?? [],

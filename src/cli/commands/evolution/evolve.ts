@@ -5,7 +5,7 @@ import { HoldfastError } from '../../../core/errors/errors.js';
 import type { AgentVersion, EvolutionView } from '../../../core/evolution/version.js';
 import { jsonObject, parseJson, tooLargeIn } from '../../../core/json.js';
 import { connect } from '../../connect.js';
-import { idArgument, json, jsonOption, message, messageOption, misuse, whole } from '../../options.js';
+import { idArgument, json, jsonOption, message, messageOption, misuse, printUnreadable, whole } from '../../options.js';
 import { plain, print, printJson, printTable } from '../../print.js';
 import { printInterruption, printRun } from '../../run-text.js';
 
@@ -72,6 +72,7 @@ const statusCommand = (): Command =>
         ['AGENT', ...COLUMNS],
         page.items.map((one) => [one.agent, ...rowOf(one)]),
       );
+      printUnreadable(page.unreadable);
     });
 
 const VERDICTS = ['approve', 'reject'] as const;
@@ -135,6 +136,7 @@ function show(view: EvolutionView, asJson: boolean): void {
   print(`agent    ${plain(view.agent)}`);
   print(`hash     ${view.definitionHash}`);
   printTable([...COLUMNS], view.versions.map(rowOf));
+  printUnreadable(view.unreadable);
 }
 
 const COLUMNS = ['VERSION', 'STATUS', 'SHARE', 'COMPLETED', 'PROPOSED BY', 'SINCE'];

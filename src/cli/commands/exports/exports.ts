@@ -37,7 +37,7 @@ export const exportsCommand = (): Command =>
             ...[exported, status, request.format, `${done}/${runs ?? '?'}`, String(rows), folder],
           ]),
         );
-        return printMore(page.nextCursor);
+        return printMore(page);
       }
       const view = asked.cancel ? await client.cancelExport(id) : await client.getExport(id);
       if (asked.json) printJson(view);

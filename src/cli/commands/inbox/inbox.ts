@@ -46,7 +46,7 @@ export const inboxCommand = (): Command =>
       if (asJson) return printJson(page);
       if (page.items.length === 0) print('Nothing waits for a decision.');
       for (const one of page.items) printInterruption(one);
-      printMore(page.nextCursor);
+      printMore(page);
     });
 
 async function decide(client: Client, server: ServerReturn, filter: InboxFilter): Promise<void> {

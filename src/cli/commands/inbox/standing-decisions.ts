@@ -25,9 +25,9 @@ export const standingDecisionsCommand = (): Command =>
       }
       const page = await client.listStandingDecisions(run, { limit: most, cursor: from });
       if (asJson) return printJson(page);
-      if (page.items.length === 0) return print('No approval of this run holds for later calls.');
-      table(page.items);
-      return printMore(page.nextCursor);
+      if (page.items.length > 0) table(page.items);
+      else if (page.unreadable === undefined) print('No approval of this run holds for later calls.');
+      return printMore(page);
     });
 
 const table = (found: readonly StandingDecisionView[]): void =>

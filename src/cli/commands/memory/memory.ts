@@ -75,7 +75,7 @@ async function list(space: string, asked: Options): Promise<void> {
     ]),
   );
   for (const { integrity } of page.items) printChanged(integrity);
-  printMore(page.nextCursor);
+  printMore(page);
 }
 
 async function read(space: string, key: string, { owner, after, limit: most, json: asJson }: Options): Promise<void> {

@@ -1,8 +1,8 @@
 import { Command, Option } from 'commander';
 import { z } from 'zod';
 import { connect } from '../../connect.js';
-import { idArgument, json, jsonOption, limit, limitOption, whole } from '../../options.js';
-import { print, printJson, printTable } from '../../print.js';
+import { idArgument, json, jsonOption, limit, limitOption, printMore, whole } from '../../options.js';
+import { printJson, printTable } from '../../print.js';
 
 const options = z.object({ json, limit, after: z.number().default(0) });
 
@@ -24,7 +24,7 @@ export const chargesCommand = (): Command =>
           price === null ? '' : `${price.source} ${price.version}`,
         ]),
       );
-      if (page.nextCursor !== null) print(`There are more; go on with --after ${page.nextCursor}.`);
+      printMore(page, '--after');
     });
 
 const count = (tokens: number | undefined): string => (tokens === undefined ? '' : String(tokens));

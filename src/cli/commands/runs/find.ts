@@ -20,5 +20,5 @@ export const findCommand = (): Command =>
         ['#', 'PLACE', 'TEXT'],
         page.items.map(({ seq, pointer, before, match, after }) => [String(seq), pointer, `${before}${match}${after}`]),
       );
-      printMore(page.nextCursor);
+      printMore(page);
     });

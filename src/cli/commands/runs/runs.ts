@@ -37,5 +37,5 @@ export const runsCommand = (): Command =>
           run.error?.code ?? '',
         ]),
       );
-      printMore(page.nextCursor);
+      printMore(page);
     });

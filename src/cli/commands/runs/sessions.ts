@@ -55,7 +55,7 @@ async function list(client: Client, asked: Options): Promise<void> {
       updatedAt,
     ]),
   );
-  printMore(page.nextCursor);
+  printMore(page);
 }
 
 async function read(client: Client, id: string, asked: Options): Promise<void> {
@@ -65,7 +65,7 @@ async function read(client: Client, id: string, asked: Options): Promise<void> {
     ['#', 'RUN', 'TYPE', 'ITEM'],
     page.items.map(({ seq, runId, item }) => [String(seq), runId ?? '', kindOf(item), JSON.stringify(item)]),
   );
-  if (page.nextCursor !== null) print(`There are more; go on with --after ${page.nextCursor}.`);
+  printMore(page, '--after');
 }
 
 const kindOf = (item: SessionItem['item']): string => String(item['role'] ?? item['type'] ?? 'item');

@@ -33,5 +33,5 @@ export const spendCommand = (): Command =>
           ...[String(inputTokens), String(outputTokens)],
         ]),
       );
-      printMore(page.nextCursor);
+      printMore(page);
     });

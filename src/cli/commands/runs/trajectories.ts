@@ -48,7 +48,7 @@ export const trajectoriesCommand = (): Command =>
           ...[score(one.qualityScore), score(one.diversityScore), one.agent, one.model ?? '', one.timestamp],
         ]),
       );
-      printMore(page.nextCursor);
+      printMore(page);
     });
 
 const score = (value: number | null): string => (value === null ? '' : String(Math.round(value * 100) / 100));

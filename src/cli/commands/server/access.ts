@@ -25,5 +25,5 @@ export const accessCommand = (): Command =>
           ...[one.target ?? '', String(one.status)],
         ]),
       );
-      printMore(page.nextCursor);
+      printMore(page);
     });

@@ -40,7 +40,7 @@ export const workersCommand = (): Command =>
         table(page.items);
         const { requirements } = (await client.getHealth()).checks;
         if (requirements?.detail !== undefined) print(requirements.detail);
-        return printMore(page.nextCursor);
+        return printMore(page);
       }
       const worker = stop === undefined ? await client.getWorker(id) : await client.stopWorker(id, { mode: stop });
       if (asJson) return printJson(worker);

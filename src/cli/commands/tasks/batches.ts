@@ -63,7 +63,7 @@ async function list(client: Client, asked: Options): Promise<void> {
       ...[one.passRate === null ? '' : percent(one.passRate.value), meanText(one.meanReward), one.submittedAt],
     ]),
   );
-  printMore(page.nextCursor);
+  printMore(page);
 }
 
 const countsText = (counts: object): string =>

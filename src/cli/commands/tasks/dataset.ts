@@ -71,7 +71,7 @@ const datasetListCommand = (): Command =>
           ...[name, version, String(tasks), createdAt, description],
         ]),
       );
-      printMore(page.nextCursor);
+      printMore(page);
     });
 
 const shown = z.object({ json, limit, cursor });
@@ -87,9 +87,9 @@ const datasetShowCommand = (): Command =>
       const { json: asJson, ...page } = shown.parse(raw);
       const client = connect();
       const dataset = await client.getDataset(name, version);
-      const { items, nextCursor } = await client.listDatasetTasks(name, version, page);
-      if (asJson) return printJson({ ...dataset, items, nextCursor });
+      const tasks = await client.listDatasetTasks(name, version, page);
+      if (asJson) return printJson({ ...dataset, ...tasks });
       printDataset(dataset);
-      printDefinitions(items);
-      printMore(nextCursor);
+      printDefinitions(tasks.items);
+      printMore(tasks);
     });

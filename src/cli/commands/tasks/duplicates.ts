@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
 import { HoldfastError } from '../../../core/errors/errors.js';
-import { PAGE_LIMIT } from '../../../core/page.js';
+import { PAGE_LIMIT, wholeItems } from '../../../core/page.js';
 import {
   type NearDuplicate,
   nearDuplicates,
@@ -79,8 +79,9 @@ async function sketchesOf({ name, version }: NamedVersion): Promise<readonly Tas
       cursor,
       limit: PAGE_LIMIT,
     });
-    for (let at = 0; at < page.items.length; at += AT_ONCE) {
-      const read = page.items.slice(at, at + AT_ONCE).map(async (task) => {
+    const tasks = wholeItems(page);
+    for (let at = 0; at < tasks.length; at += AT_ONCE) {
+      const read = tasks.slice(at, at + AT_ONCE).map(async (task) => {
         const { definition } = await client.getTaskDefinition(task.name, task.version);
         return sketchOfTask(parseTask(definition));
       });

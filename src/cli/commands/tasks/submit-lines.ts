@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { HoldfastError } from '../../../core/errors/errors.js';
 import { digestOf, type JsonObject, toJson } from '../../../core/json.js';
-import { PAGE_LIMIT } from '../../../core/page.js';
+import { PAGE_LIMIT, wholeItems } from '../../../core/page.js';
 import { idOf, type NamedVersion } from '../../../core/tasks/registry.js';
 import type { BatchAnswer } from '../../../core/tasks/task-batch.js';
 import type { Client } from '../../client.js';
@@ -48,7 +48,7 @@ async function* linesOf(
       limit: PAGE_LIMIT,
       ...(cursor === null ? {} : { cursor }),
     });
-    for (const { name, version } of page.items)
+    for (const { name, version } of wholeItems(page))
       yield Buffer.from(`${JSON.stringify({ ...asked, task: { name, version }, key: name, metadata })}\n`);
     cursor = page.nextCursor;
   } while (cursor !== null);

@@ -91,7 +91,7 @@ export const taskListCommand = (): Command =>
             ...[task.name, task.version, task.agent, task.createdAt],
           ]),
         );
-      printMore(page.nextCursor);
+      printMore(page);
     });
 
 /** A task with the errors of its attempts, the first one first. */

@@ -61,7 +61,7 @@ export const taskDefinitionsCommand = (): Command =>
       const page = await connect().listTaskDefinitions({ ...asked, ...(deprecated ? { deprecated: 'true' } : {}) });
       if (asJson) return printJson(page);
       printDefinitions(page.items);
-      printMore(page.nextCursor);
+      printMore(page);
     });
 
 export function printDefinitions(items: readonly DefinitionSummary[]): void {

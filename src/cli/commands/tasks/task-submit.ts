@@ -3,6 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import { Command, Option } from 'commander';
 import { z } from 'zod';
 import { jsonObject } from '../../../core/json.js';
+import { wholeItems } from '../../../core/page.js';
 import { isOver } from '../../../core/runs/run.js';
 import type { SubmitTask, TaskView } from '../../../core/tasks/task.js';
 import type { Client } from '../../client.js';
@@ -129,8 +130,8 @@ export const taskRunCommand = (): Command =>
       // Said before the wait, so that the task can be found if the wait is broken off.
       if (!asJson) print(`task ${submitted.id} ${submitted.status}`);
       const over = await settled(client, submitted, server);
-      const { items } = await server.ask(() => client.listRewards(over.runId, { limit: 50 }));
-      const reward = items.at(-1) ?? null;
+      const rewards = await server.ask(() => client.listRewards(over.runId, { limit: 50 }));
+      const reward = wholeItems(rewards).at(-1) ?? null;
       if (asJson) printJson({ task: over, reward });
       else {
         printTask(over);
