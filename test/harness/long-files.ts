@@ -127,6 +127,7 @@ export const LONG_FILES: readonly string[] = [
   'test/engine/exports/exported-runs.test.ts',
   'test/engine/integrity/begin-calls.test.ts',
   'test/engine/integrity/begin-rows.test.ts',
+  'test/engine/integrity/changed-rows-of-many.test.ts',
   'test/engine/integrity/changed-sources.test.ts',
   'test/engine/integrity/changed-state.test.ts',
   'test/engine/integrity/copied-rows.test.ts',

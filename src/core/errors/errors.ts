@@ -63,4 +63,11 @@ export class HoldfastError extends Error {
   }
 }
 
+/** Codes of a server that are about one run, interruption or definition: the others of a request go on. */
+const OF_ONE: readonly ErrorCode[] = ['row_changed', 'state_unreadable', 'replay_diverged'];
+
+/** Whether an error is about one of several things that a request names, and none of the server. */
+export const isOfOne = (error: unknown): error is HoldfastError =>
+  error instanceof HoldfastError && (error.status < 500 || OF_ONE.includes(error.code));
+
 export const isErrorCode = (code: string): code is ErrorCode => Object.hasOwn(ERRORS, code);

@@ -1,5 +1,5 @@
 import type { Caller } from '../../core/caller.js';
-import { HoldfastError } from '../../core/errors/errors.js';
+import { HoldfastError, isOfOne } from '../../core/errors/errors.js';
 import type { DecidedMany, DecideMany } from '../../core/interruptions/decide-many.js';
 import type { InterruptionView } from '../../core/interruptions/interruption.js';
 import type { UntilSignal } from '../concurrency/concurrency-limits.js';
@@ -31,7 +31,7 @@ export async function decideMany(
       const { status } = await decide(context, id, { verdict, digest, ...said }, caller);
       return { id, status, error: null };
     } catch (error) {
-      if (signal?.aborted === true || !(error instanceof HoldfastError) || error.status >= 500) throw error;
+      if (signal?.aborted === true || !isOfOne(error)) throw error;
       return { id, status: null, error: { code: error.code, detail: error.message } };
     }
   };

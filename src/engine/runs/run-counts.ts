@@ -1,5 +1,6 @@
 import type { Caller } from '../../core/caller.js';
-import { HoldfastError } from '../../core/errors/errors.js';
+import { HoldfastError, isOfOne } from '../../core/errors/errors.js';
+import { sha256 } from '../../core/json.js';
 import {
   type BulkRequest,
   type BulkResult,
@@ -50,6 +51,13 @@ export async function getFamily(
   return { items, more: rows.length > FAMILY_MOST };
 }
 
+const KEY_CHARS = 255;
+/** The key of one run of a request. */
+function keyOf(key: string, id: string): string {
+  const whole = `${key}:${id}`;
+  return whole.length <= KEY_CHARS ? whole : sha256(whole);
+}
+
 /** Runs of one request that are worked on together. */
 const TOGETHER = 8;
 
@@ -71,11 +79,11 @@ export async function bulkRuns(
               { name: `retry ${id}`, caller, ...(signal === undefined ? {} : { signal }) },
               (until) =>
                 // The same request again tries none of them a second time.
-                retryRun(context, id, {}, caller, key === undefined ? undefined : `${key}:${id}`.slice(0, 255), until),
+                retryRun(context, id, {}, caller, key === undefined ? undefined : keyOf(key, id), until),
             );
       return { id, run: { id: run.id, status: run.status }, error: null };
     } catch (error) {
-      if (signal?.aborted === true || !(error instanceof HoldfastError) || error.status >= 500) throw error;
+      if (signal?.aborted === true || !isOfOne(error)) throw error;
       return { id, run: null, error: { code: error.code, detail: error.message } };
     }
   };

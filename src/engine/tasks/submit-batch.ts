@@ -1,5 +1,5 @@
 import type { Caller } from '../../core/caller.js';
-import { HoldfastError } from '../../core/errors/errors.js';
+import { HoldfastError, isOfOne } from '../../core/errors/errors.js';
 import { fieldErrorsOf, invalidRequest } from '../../core/field-errors.js';
 import { sha256 } from '../../core/json.js';
 import { Allowance } from '../../core/limits/allowance.js';
@@ -101,7 +101,7 @@ async function planLine(
       planned: { ...planned, task: { ...planned.task, batch } },
     };
   } catch (error) {
-    if (error instanceof HoldfastError && error.status < 500) return failed(one.line, error);
+    if (isOfOne(error)) return failed(one.line, error);
     throw error;
   }
 }
