@@ -9,7 +9,7 @@ describePostgres('rows that someone changed', () => {
   describeBrowser('in lists of the console', () => {
     const site = openSite(CONSOLE_AGENTS, {}, 'postgres');
     const change = async (sql: string): Promise<void> => {
-      const client = new pg.Client({ connectionString: site.door.database.options.databaseUrl });
+      const client = new pg.Client({ connectionString: site.door.database.options.databaseUrl ?? '' });
       await client.connect();
       const { rowCount } = await client.query(sql);
       await client.end();

@@ -19,17 +19,23 @@ const stop = defineTool({
     throw new Error('no');
   },
 });
-const agentOf = (name: string, tool: string) =>
+const look = defineTool({
+  ...{ name: 'look', description: 'Looks.', effect: 'unsafe' },
+  ...{ input: z.object({}), output: z.json(), execute: () => 'seen' },
+});
+const agentOf = (name: string, ...tools: readonly string[]) =>
   defineAgent({
     agent: new Agent({
-      ...{ name, tools: [ask, stop] },
-      model: functionModel(name, async ({ input }) => outputAfter([[call(tool, {}, 'c1')], [say('done')]], input)),
+      ...{ name, tools: [ask, look, stop] },
+      model: functionModel(name, async ({ input }) =>
+        outputAfter([...tools.map((tool) => [call(tool, {}, tool)]), [say('done')]], input),
+      ),
     }),
     grants: ['tool:call:*'],
   });
 
 describeEachDatabase('one changed row of several', (kind) => {
-  const t = engineFor(kind, { agents: [agentOf('asks', 'ask'), agentOf('fails', 'stop')] });
+  const t = engineFor(kind, { agents: [agentOf('asks', 'ask'), agentOf('fails', 'look', 'stop')] });
 
   it('is refused by itself: decisions', async () => {
     const items: { readonly id: string; readonly digest: string }[] = [];
@@ -53,7 +59,9 @@ describeEachDatabase('one changed row of several', (kind) => {
     for (const _ of [1, 2, 3]) runs.push(await runToRest(t.engine, 'fails'));
     const ids = runs.map(({ id }) => id);
     await t.between((knex) =>
-      knex('holdfast.calls').where({ run_id: ids[0] }).update({ outcome: '{"type":"output","output":1}' }),
+      knex('holdfast.calls')
+        .where({ run_id: ids[0], tool: 'look' })
+        .update({ outcome: '{"type":"output","output":1}' }),
     );
     const { items } = await t.engine.bulkRuns({ action: 'retry', ids }, ADMIN);
     expect(items.map(({ run, error }) => error?.code ?? run?.status)).toEqual(['row_changed', 'queued', 'queued']);
@@ -79,7 +87,7 @@ describeEachDatabase('one changed row of several', (kind) => {
   });
 
   it('runs are tried again by themselves under a key of any length, and once under it', async () => {
-    const ids = [];
+    const ids: string[] = [];
     for (const _ of [1, 2]) ids.push((await runToRest(t.engine, 'fails')).id);
     const key = 'k'.repeat(255);
     const tried = async () => (await t.engine.bulkRuns({ action: 'retry', ids }, ADMIN, key)).items;
