@@ -18,7 +18,7 @@ export interface Page<T> {
   readonly nextCursor: string | null;
 }
 
-/** The items of a page, of which none may be missing. Throws `row_changed` for one that cannot be read. */
+/** Gives the items of a page. Throws `row_changed` if one of its rows cannot be read. */
 export function wholeItems<T>({ items, unreadable: [first] = [] }: Omit<Page<T>, 'nextCursor'>): readonly T[] {
   if (first === undefined) return items;
   throw new HoldfastError('row_changed', first.error.message, { hint: first.error.hint });

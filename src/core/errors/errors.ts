@@ -63,10 +63,10 @@ export class HoldfastError extends Error {
   }
 }
 
-/** Codes of a server that are about one run, interruption or definition: the others of a request go on. */
+/** Codes with a status of 500 that name one run, interruption or definition, and not the server. */
 const OF_ONE: readonly ErrorCode[] = ['row_changed', 'state_unreadable', 'replay_diverged'];
 
-/** Whether an error is about one of several things that a request names, and none of the server. */
+/** Whether an error is about one of several things that a request names. The request does the others. */
 export const isOfOne = (error: unknown): error is HoldfastError =>
   error instanceof HoldfastError && (error.status < 500 || OF_ONE.includes(error.code));
 
