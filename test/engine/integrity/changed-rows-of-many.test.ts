@@ -19,14 +19,10 @@ const stop = defineTool({
     throw new Error('no');
   },
 });
-const look = defineTool({
-  ...{ name: 'look', description: 'Looks.', effect: 'unsafe' },
-  ...{ input: z.object({}), output: z.json(), execute: () => 'seen' },
-});
 const agentOf = (name: string, ...tools: readonly string[]) =>
   defineAgent({
     agent: new Agent({
-      ...{ name, tools: [ask, look, stop] },
+      ...{ name, tools: [ask, stop] },
       model: functionModel(name, async ({ input }) =>
         outputAfter([...tools.map((tool) => [call(tool, {}, tool)]), [say('done')]], input),
       ),
@@ -35,7 +31,7 @@ const agentOf = (name: string, ...tools: readonly string[]) =>
   });
 
 describeEachDatabase('one changed row of several', (kind) => {
-  const t = engineFor(kind, { agents: [agentOf('asks', 'ask'), agentOf('fails', 'look', 'stop')] });
+  const t = engineFor(kind, { agents: [agentOf('asks', 'ask'), agentOf('fails', 'stop')] });
 
   it('is refused by itself: decisions', async () => {
     const items: { readonly id: string; readonly digest: string }[] = [];
@@ -52,19 +48,6 @@ describeEachDatabase('one changed row of several', (kind) => {
       'approved',
       'approved',
     ]);
-  });
-
-  it('is refused by itself: runs that are tried again', async () => {
-    const runs = [];
-    for (const _ of [1, 2, 3]) runs.push(await runToRest(t.engine, 'fails'));
-    const ids = runs.map(({ id }) => id);
-    await t.between((knex) =>
-      knex('holdfast.calls')
-        .where({ run_id: ids[0], tool: 'look' })
-        .update({ outcome: '{"type":"output","output":1}' }),
-    );
-    const { items } = await t.engine.bulkRuns({ action: 'retry', ids }, ADMIN);
-    expect(items.map(({ run, error }) => error?.code ?? run?.status)).toEqual(['row_changed', 'queued', 'queued']);
   });
 
   it('is refused by itself: lines of a batch', async () => {
