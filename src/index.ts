@@ -3,8 +3,7 @@
  * here too, for code that was written before they were.
  */
 
-export type { ScaffoldCall } from './core/agents/scaffold.js';
-export type { StepResult } from './core/agents/scaffold-step.js';
+export type { ScaffoldCall, StepResult } from './core/agents/scaffold.js';
 export type { SessionItem, SessionView } from './core/agents/session.js';
 export { type Caller, LOCAL_CALLER, type Role } from './core/caller.js';
 export { ERRORS, type ErrorCode, HoldfastError } from './core/errors/errors.js';
@@ -41,6 +40,7 @@ export type {
   TrustLabel,
 } from './core/tools/tool-memory.js';
 export type { ShownTrajectory, Trajectory } from './core/trajectories/trajectory.js';
+export { runState } from './engine/agents/declared-state.js';
 export {
   type AgentDeclaration,
   type AgentScaffold as Scaffold,
@@ -48,7 +48,6 @@ export {
   defineConfig,
   type HoldfastConfig,
 } from './engine/agents/define.js';
-export { runState } from './engine/agents/own-state.js';
 export { createEngine } from './engine/create-engine.js';
 export type { Engine } from './engine/engine.js';
 export type { EngineConfig } from './engine/engine-config.js';
@@ -68,7 +67,7 @@ export type { RunStateBackend } from './engine/standalone/run-state-store.js';
 export { RunStateStore } from './engine/standalone/run-state-store.js';
 export * from './library/models.js';
 export { HoldfastRunner, type RunnerConfig, type RunnerOptions } from './library/runner.js';
-export type { RunnerItem } from './library/runner-items.js';
+export type { RunnerItem } from './library/runner-result.js';
 export { type RunnerInterruption, type RunnerResult, RunnerState } from './library/runner-result.js';
 export * from './library/tools.js';
 export type { Secret } from './models/secrets/secret.js';

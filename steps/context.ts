@@ -15,9 +15,8 @@ import type { EmbeddingProvider } from '../src/models/providers/embedding-provid
 import type { ArtifactStore } from '../src/object-store/artifact-store.js';
 import type { Hub } from '../src/object-store/hub.js';
 import type { ObjectStore } from '../src/object-store/object-store.js';
-import type { Execution } from '../src/storage/dbos/executions.js';
-import type { DocumentPlace, MemoryPlace } from '../src/storage/memory/documents.js';
-import type { Forgetting, GoneDocument } from '../src/storage/memory/gone-documents.js';
+import type { Execution } from '../src/storage/dbos/segment-rows.js';
+import type { DocumentPlace, Forgetting, GoneDocument, MemoryPlace } from '../src/storage/memory/documents.js';
 import type { RunRow } from '../src/storage/runs/run-row.js';
 import type { McpConnections } from '../src/tools/mcp/mcp-connections.js';
 import { withDatabaseRetry } from './database-retry.js';

@@ -139,8 +139,8 @@ describe('architecture', () => {
     // Files, texts of this process, and what a hash was compared with before.
     const others = new Set([
       ...['src/storage/database/stored-json.ts', 'src/storage/database/data-dir/data-dir-lock.ts'],
-      'src/storage/evidence/checkpoint-file.ts',
-      ...['src/engine/agents/read-agent.ts', 'src/engine/evolution/patched-agent.ts'],
+      'src/storage/evidence/checkpoints.ts',
+      ...['src/engine/agents/list-agents.ts', 'src/engine/evolution/patched-agent.ts'],
       ...['src/engine/plans/plan-proposals.ts', 'src/engine/standalone/run-state-store.ts'],
       'steps/exports/read-exported.ts',
     ]);

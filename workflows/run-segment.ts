@@ -7,7 +7,7 @@ import type { Ending } from '../src/core/runs/ending.js';
 import { isOver, NO_USAGE } from '../src/core/runs/run.js';
 import { crashesOf } from '../src/storage/dbos/takeover.js';
 import type { RunRow } from '../src/storage/runs/run-row.js';
-import { openEarly } from '../steps/containers/open-early.js';
+import { openEarly } from '../steps/containers/open-environment.js';
 import type { StepContext } from '../steps/context.js';
 import { isTransient, withDatabaseRetry } from '../steps/database-retry.js';
 import {

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { Calls, KeyedOptions } from '../client/calls.js';
 import { HoldfastError as ClientError } from '../client/failure.js';
+import { readLines } from '../client/messages.js';
 import * as requests from '../client/requests.js';
 import { ANSWER_TIMEOUT_MS, type Ask, keyHeader, type Route, signalOf, withQuery } from '../client/requests.js';
 import { HoldfastError } from '../core/errors/errors.js';
@@ -10,8 +11,7 @@ import type { RunEvent } from '../core/log/event.js';
 import type { Operation } from '../core/operations/operation.js';
 import { SIGN_IN_CODES, type SignInCode, signInCode } from '../core/operations/sign-ins.js';
 import { OPERATIONS } from '../core/operations/table.js';
-import type { BatchAnswer } from '../core/tasks/task-batch.js';
-import { readAnswers } from './commands/tasks/batch-answers.js';
+import { type BatchAnswer, batchAnswer } from '../core/tasks/batch.js';
 import { errorOfAnswer, notHoldfast, readStream, ServerAway, unlikeOurs } from './event-stream.js';
 
 /** The operations over HTTP. All throw `server_unreachable`, and the errors that the server answers with. */
@@ -146,4 +146,22 @@ export function createClient(baseUrl: string, token: string): Client {
     },
     streamRun: (id, after, signal) => stream(id, after, true, signal),
   };
+}
+
+/** Reads the answers to a batch, line by line. Throws `server_unreachable` when the connection ends before the last one. */
+async function* readAnswers(url: string, body: ReadableStream<Uint8Array>): AsyncGenerator<BatchAnswer, void> {
+  for await (const line of readLines(body, (cause) => new ServerAway(url, cause))) {
+    const answer = answerOf(url, line);
+    yield answer;
+    if ('end' in answer) return;
+  }
+  throw new ServerAway(url, new Error('the answer ended before the batch did'));
+}
+
+function answerOf(url: string, line: string): BatchAnswer {
+  try {
+    return batchAnswer.parse(JSON.parse(line));
+  } catch {
+    throw notHoldfast(url, 'an answer of another shape');
+  }
 }

@@ -6,7 +6,7 @@ import type { RunDelta } from '../core/log/delta.js';
 import type { RunEvent } from '../core/log/event.js';
 import type { SystemEvent, SystemEventKind, SystemGap } from '../core/log/system-event.js';
 import type { Operations } from '../core/operations/table.js';
-import type { BatchAnswer } from '../core/tasks/task-batch.js';
+import type { BatchAnswer } from '../core/tasks/batch.js';
 import type { CallOptions, Calls, KeyedOptions } from './calls.js';
 import { errorOfAnswer, misused, notReached } from './failure.js';
 import { readLines, readMessages } from './messages.js';

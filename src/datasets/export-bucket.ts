@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { HoldfastError } from '../core/errors/errors.js';
 import type { BucketPlace } from '../core/exports/bucket-place.js';
 import { type Made, madeOf } from '../core/exports/dataset-card.js';
-import { fileBody } from '../object-store/bodies.js';
 import type { ObjectHead, ObjectStore } from '../object-store/object-store.js';
+import { fileBody } from '../object-store/signed-request.js';
 
 /** An export in an object store: objects of this export bear its id, and its manifest is made last. */
 export interface ExportBucket {

@@ -4,8 +4,8 @@ import { z } from 'zod';
 import { HoldfastError } from '../core/errors/errors.js';
 import { isMade, type Made, madeOf } from '../core/exports/dataset-card.js';
 import { type HubPlace, hubPlaceTextOf } from '../core/exports/hub-place.js';
-import { fileBody } from '../object-store/bodies.js';
 import type { CommitLine, Hub, HubFile } from '../object-store/hub.js';
+import { fileBody } from '../object-store/signed-request.js';
 
 /** An export in a dataset repository: one commit has all of it, so that it is there as a whole or not at all. */
 export interface ExportHub {

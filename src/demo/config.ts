@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { dataDir } from '../config.js';
 import { defineConfig, type HoldfastConfig } from '../engine/agents/define.js';
-import { readSetting } from '../engine/secrets/one-setting.js';
+import { readSetting } from '../engine/secrets/setting-secrets.js';
 import { treasurer } from './agent.js';
 import { SCRIPTED_MODEL, scriptedProvider } from './scripted-model.js';
 

@@ -3,9 +3,8 @@ import type { RunEvent } from '../core/log/event.js';
 import type { VerifyReport } from '../core/log/verify-log.js';
 import type { RunView } from '../core/runs/run.js';
 import { treasurerAnswer } from './agent.js';
-import { countedRows, type LedgerRow } from './ledger.js';
+import { amountText, countedRows, type LedgerRow } from './ledger.js';
 import { dataOf, KILLS, type Kill } from './moment.js';
-import { amountText } from './money.js';
 import { type PaymentLine, payInput } from './pay.js';
 import { sumExpenses } from './sum-expenses.js';
 

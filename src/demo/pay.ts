@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { sha256 } from '../core/json.js';
 import { type DeclaredTool, defineTool } from '../tools/define/define-tool.js';
-import { amountText, currency } from './money.js';
+import { amountText, currency } from './ledger.js';
 
 const BANK_ANSWERS_AFTER_MS = 1200;
 const APPROVAL_ABOVE = 200;

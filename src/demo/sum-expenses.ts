@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type DeclaredTool, defineTool } from '../tools/define/define-tool.js';
-import { currency, fromCents, toCents } from './money.js';
+import { currency, fromCents, toCents } from './ledger.js';
 
 const line = z.object({ employee: z.string().min(1), amount: z.number().positive(), currency });
 export type ExpenseLine = z.infer<typeof line>;

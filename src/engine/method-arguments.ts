@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { spendFilter } from '../core/budgets/charge.js';
 import { VERSION_STATUSES } from '../core/evolution/version.js';
-import { decideMany } from '../core/interruptions/decide-many.js';
 import {
   approveBody,
+  decideMany,
   decisionRequest,
   INTERRUPTION_KINDS,
   INTERRUPTION_STATUSES,

@@ -1,13 +1,52 @@
 import { z } from 'zod';
+import { HoldfastError } from '../core/errors/errors.js';
+import { placeIn, systemFilterIn } from '../core/operations/events.js';
 import { NO_INPUT, type Operation } from '../core/operations/operation.js';
 import { type MethodOf, OPERATIONS, type OperationName, type Operations } from '../core/operations/table.js';
 import type { ExportedFile } from '../datasets/read-export.js';
 import type { Engine } from '../engine/engine.js';
 import { openApiDocument } from './openapi.js';
 import { OPEN_ROUTES } from './probes.js';
-import { type GuardedRoute, guarded, json, type Reply, type Route } from './route.js';
+import { type Context, type GuardedRoute, guarded, json, type Reply, type Route } from './route.js';
 import { SIGN_IN_ROUTES } from './sign-in-routes.js';
-import { STREAMS, type Stream } from './streams.js';
+
+type InputOf<Name extends OperationName> = Parameters<Operations[Name]['args']>[0];
+
+interface Answers<Name extends OperationName> {
+  reply(input: InputOf<Name>, context: Context): Promise<Reply>;
+}
+
+/** Answers a client that asks for `text/event-stream`. */
+type Stream = Answers<OperationName>['reply'];
+
+/** A stream is in the order of the log, and whole. */
+function refuseOrder({ order, kind }: InputOf<'listEvents'>['query']): void {
+  const wrong = [...(order === 'desc' ? ['order'] : []), ...(kind === undefined ? [] : ['kind'])];
+  if (wrong.length === 0) return;
+  const fields = wrong.map((name) => ({ pointer: `/query/${name}`, detail: 'a stream has all events, oldest first' }));
+  throw new HoldfastError('invalid_request', `A stream does not take ${wrong.join(' and ')}.`, { fields });
+}
+
+/** The operations that can be streamed. */
+const STREAMS: { readonly [Name in 'listEvents' | 'listSystemEvents']: Answers<Name>['reply'] } = {
+  listEvents: async (input, { engine, caller, signal }) => {
+    const { id } = input.path;
+    refuseOrder(input.query);
+    await engine.getRun(id, caller);
+    const options = { after: placeIn(input), signal };
+    const withDeltas = input.query.deltas === 'true';
+    return {
+      type: 'events',
+      events: withDeltas ? engine.streamRun(id, options, caller) : engine.streamEvents(id, options, caller),
+      end: async () => ({ status: (await engine.getRun(id, caller)).status }),
+    };
+  },
+  listSystemEvents: async (input, { engine, caller, signal }) => ({
+    type: 'events',
+    events: engine.streamSystemEvents({ ...systemFilterIn(input), signal }, caller),
+    end: async () => ({}),
+  }),
+};
 
 type ArgumentsOf<Method> = Method extends keyof Engine
   ? Engine[Method] extends (...args: infer Arguments) => unknown

@@ -1,3 +1,5 @@
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import type { Request, RequestHandler, Response } from 'express';
 import { HoldfastError } from '../core/errors/errors.js';
 import type { EngineLog } from '../core/ops/log-record.js';
@@ -9,7 +11,6 @@ import type { Identity } from './auth/tokens.js';
 import { asHoldfastError } from './problem.js';
 import type { GuardedRoute, OpenRoute, Reply } from './route.js';
 import { readBody } from './wire/body.js';
-import { sendFile } from './wire/file.js';
 import { jsonText } from './wire/json-text.js';
 import type { Life } from './wire/life.js';
 import { NO_LINES, readLines, sendLines } from './wire/lines.js';
@@ -154,3 +155,28 @@ export const serveOpen =
     if (reply.cookie !== undefined) response.set('Set-Cookie', reply.cookie);
     response.status(reply.status ?? 200).json(reply.body);
   };
+
+interface SentFile {
+  readonly name: string;
+  readonly sizeBytes: number;
+  readonly content: AsyncIterable<Uint8Array>;
+}
+
+/** Sends a file as a download, which no browser draws. A client that is gone ends it. */
+async function sendFile(
+  response: Response,
+  { name, sizeBytes, content }: SentFile,
+  signal: AbortSignal,
+): Promise<void> {
+  response
+    .status(200)
+    .set('Content-Type', 'application/octet-stream')
+    .set('Content-Length', String(sizeBytes))
+    .set('Content-Disposition', `attachment; filename*=UTF-8''${encodeURIComponent(name)}`);
+  try {
+    await pipeline(Readable.from(content), response, { signal });
+  } catch (error) {
+    // The head is sent: what is wrong can only be told by ending the answer before its length.
+    if (!signal.aborted && !response.destroyed) throw error;
+  }
+}

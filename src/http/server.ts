@@ -12,9 +12,8 @@ import { TokenList } from './auth/tokens.js';
 import { readConsole } from './console-files.js';
 import { GUARDED_ROUTES, METRICS_ROUTES } from './routes.js';
 import { limitBodies } from './wire/body-time.js';
-import { endable } from './wire/connections.js';
+import { boundPipelines, endable } from './wire/connections.js';
 import { createLife } from './wire/life.js';
-import { boundPipelines } from './wire/pipelines.js';
 import { createSlots } from './wire/slots.js';
 
 export interface HttpOptions {

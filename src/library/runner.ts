@@ -11,8 +11,7 @@ import type { HoldfastConfig } from '../engine/agents/define.js';
 import type { Engine } from '../engine/engine.js';
 import type { EngineConfig } from '../engine/engine-config.js';
 import { type AnyAgent, RunnerEngine } from './runner-engine.js';
-import { newItemsOf } from './runner-items.js';
-import { interruptionOf, type RunnerResult, RunnerState } from './runner-result.js';
+import { interruptionOf, newItemsOf, type RunnerResult, RunnerState } from './runner-result.js';
 
 export interface RunnerConfig extends Omit<EngineConfig, 'agents'> {
   /** Agents that are known from the start. Others are learnt when they are run, while no run is at work. */

@@ -4,12 +4,43 @@ import { join } from 'node:path';
 import { type Caller, LOCAL_CALLER } from '../core/caller.js';
 import { HoldfastError } from '../core/errors/errors.js';
 import type { DecisionRequest, InterruptionView } from '../core/interruptions/interruption.js';
-import type { RunEvent } from '../core/log/event.js';
+import type { JsonValue } from '../core/json.js';
+import type { CallOutcome } from '../core/log/call-outcome.js';
+import { EVENT_DATA, type RunEvent } from '../core/log/event.js';
 import type { RunView, StartRun } from '../core/runs/run.js';
 import { createEngine } from '../engine/create-engine.js';
 import type { Engine } from '../engine/engine.js';
 import type { EngineConfig } from '../engine/engine-config.js';
-import { callsIn, type TestCall } from './test-calls.js';
+
+/** A call of a tool, as the log has it. */
+export interface TestCall {
+  readonly tool: string;
+  /** After an edit of a person: the edited ones. */
+  readonly arguments: JsonValue;
+  /** What the grants and the rules of the tool said at first. */
+  readonly decision: 'allow' | 'ask' | 'deny' | 'invalid';
+  /** Null: it has not ended. */
+  readonly outcome: CallOutcome | null;
+}
+
+/** The calls in a log, in the order in which they were checked. A payload that was erased counts for none. */
+function callsIn(events: readonly RunEvent[]): readonly TestCall[] {
+  const calls = new Map<string, TestCall>();
+  for (const { kind, data } of events) {
+    if (data === null) continue;
+    if (kind === 'call.checked') {
+      const { callId, tool, arguments: args, decision } = EVENT_DATA[kind].parse(data);
+      const before = calls.get(callId);
+      calls.set(callId, { tool, arguments: args, decision: before?.decision ?? decision, outcome: null });
+    }
+    if (kind === 'call.finished') {
+      const { callId, outcome } = EVENT_DATA[kind].parse(data);
+      const call = calls.get(callId);
+      if (call !== undefined) calls.set(callId, { ...call, outcome });
+    }
+  }
+  return [...calls.values()];
+}
 
 /** A real engine on a database of its own, with what tests ask for most. */
 export interface TestEngine {

@@ -1,6 +1,29 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { BoundedLabel } from './bounded-label.js';
 import { addProcessMetrics } from './process-metrics.js';
+
+/** What stands for every further value. */
+export const OTHER = 'other';
+const LONGEST = 100;
+
+/**
+ * The values of a label that configurations and models choose. Each combination of labels is a series that stays: so many values are
+ * told apart, the first that came, and all further ones are `other`.
+ */
+class BoundedLabel {
+  readonly #known = new Set<string>();
+  readonly #most: number;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  of(value: string): string {
+    if (this.#known.has(value)) return value;
+    if (value.length > LONGEST || value === '' || this.#known.size >= this.#most) return OTHER;
+    this.#known.add(value);
+    return value;
+  }
+}
 
 /** Seconds of a model call, and of whatever takes as long. */
 const CALL_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160];

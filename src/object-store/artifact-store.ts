@@ -1,11 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { HoldfastError } from '../core/errors/errors.js';
-import { codeOrText } from '../core/errors/system-code.js';
+import { codeOrText, HoldfastError } from '../core/errors/errors.js';
 import type { BucketPlace } from '../core/exports/bucket-place.js';
-import { bytesBody } from './bodies.js';
 import type { ObjectStore } from './object-store.js';
+import { bytesBody } from './signed-request.js';
 
 interface Digest {
   readonly sha256: string;

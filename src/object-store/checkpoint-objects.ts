@@ -1,8 +1,8 @@
 import { HoldfastError } from '../core/errors/errors.js';
 import { type CheckpointLine, checkpointLineOf } from '../core/evidence/checkpoint.js';
 import type { BucketPlace } from '../core/exports/bucket-place.js';
-import { textBody } from './bodies.js';
 import type { ObjectStore } from './object-store.js';
+import { textBody } from './signed-request.js';
 
 /** Digits of the largest size that there can be. */
 const DIGITS = 16;

@@ -1,9 +1,7 @@
 import pRetry, { AbortError } from 'p-retry';
 import { HoldfastError } from '../core/errors/errors.js';
-import { isList, listUrl, namesIn, type ObjectName, objectUrl } from './object-address.js';
 import { AnswerTooLarge, type StoreAnswer } from './plain-request.js';
 import { type Body, type Credentials, type StoreRequest, sendSigned } from './signed-request.js';
-import { brokenConnection, failureOf } from './store-failure.js';
 
 /** Where the keys of a store come from. */
 export interface CredentialSource {
@@ -148,3 +146,112 @@ export class ObjectStore {
 /** The file to be sent is the trouble, and not the store. */
 const unreadable = (error: unknown): error is Error =>
   error instanceof Error && 'syscall' in error && 'path' in error && error.syscall === 'open';
+
+/** Addresses of objects: with the bucket in the path where an endpoint is given, and in the name of the host at Amazon. */
+
+interface ObjectName {
+  readonly bucket: string;
+  readonly key: string;
+}
+
+interface Place {
+  readonly endpoint: string | null;
+  readonly region: string;
+}
+
+function bucketUrl({ endpoint, region }: Place, bucket: string): URL {
+  if (endpoint !== null) {
+    const url = new URL(endpoint);
+    return new URL(`${url.pathname.replace(/\/+$/, '')}/${bucket}`, url.origin);
+  }
+  const host = `s3.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`;
+  // The certificate is for one name before the host.
+  return bucket.includes('.') ? new URL(`https://${host}/${bucket}`) : new URL(`https://${bucket}.${host}/`);
+}
+
+export function objectUrl(place: Place, { bucket, key }: ObjectName): URL {
+  const url = bucketUrl(place, bucket);
+  const path = key.split('/').map(encodeURIComponent).join('/');
+  url.pathname = `${url.pathname.replace(/\/$/, '')}/${path}`;
+  return url;
+}
+
+export function listUrl(
+  place: Place,
+  bucket: string,
+  { prefix, after, limit }: { readonly prefix: string; readonly after?: string; readonly limit: number },
+): URL {
+  const url = bucketUrl(place, bucket);
+  url.searchParams.set('list-type', '2');
+  url.searchParams.set('encoding-type', 'url');
+  url.searchParams.set('prefix', prefix);
+  url.searchParams.set('max-keys', String(limit));
+  if (after !== undefined) url.searchParams.set('start-after', after);
+  return url;
+}
+
+/** Whether an answer is one of ListObjectsV2. */
+const isList = (xml: string): boolean => /<ListBucketResult[\s>/]/.test(xml);
+
+/** The keys in an answer of ListObjectsV2. They are encoded as in addresses, so that nothing of XML is in them. */
+function namesIn(xml: string): readonly string[] {
+  return [...xml.matchAll(/<Key>([^<]*)<\/Key>/g)].flatMap(([, key = '']) => {
+    try {
+      return [decodeURIComponent(key.replaceAll('+', ' '))];
+    } catch {
+      return [];
+    }
+  });
+}
+
+/** What an answer that is no success means, and whether it may be another one later. */
+export interface StoreFailure {
+  readonly error: HoldfastError;
+  readonly passes: boolean;
+  /** The key was refused, as one that is not known any more. */
+  readonly isKey: boolean;
+}
+
+const KEY_CODES = new Set([
+  ...['InvalidAccessKeyId', 'SignatureDoesNotMatch', 'ExpiredToken', 'InvalidToken', 'TokenRefreshRequired'],
+  ...['AccessDenied', 'InvalidClientTokenId', 'UnrecognizedClientException', 'Unauthorized'],
+]);
+const REGION_CODES = new Set(['AuthorizationHeaderMalformed', 'PermanentRedirect', 'TemporaryRedirect']);
+const PASSING_CODES = new Set(['ConditionalRequestConflict', 'OperationAborted', 'RequestTimeout', 'SlowDown']);
+
+/** Of what a server says the code alone is repeated: a word of letters. */
+export function codeOf({ bytes }: StoreAnswer): string | null {
+  return /<Code>([A-Za-z0-9.]{1,64})<\/Code>/.exec(bytes.toString('utf8'))?.[1] ?? null;
+}
+
+/** `what` is for messages: `s3://bucket/key at https://endpoint`. */
+function failureOf(answer: StoreAnswer, what: string): StoreFailure {
+  const { status } = answer;
+  const code = codeOf(answer);
+  const said = code === null ? `answered ${status}` : `answered ${status} ${code}`;
+  const failure = (kind: HoldfastError['code'], message: string, passes = false): StoreFailure => ({
+    ...{ error: new HoldfastError(kind, message), passes },
+    isKey: kind === 'object_store_denied' && !REGION_CODES.has(code ?? ''),
+  });
+  if (code === 'NoSuchBucket') return failure('bucket_unknown', `There is no bucket for ${what}.`);
+  if (code === 'RequestTimeTooSkewed')
+    return failure('object_store_denied', `The clocks of this machine and of the store of ${what} differ too much.`);
+  if (REGION_CODES.has(code ?? '') || (status >= 300 && status < 400))
+    return failure('object_store_denied', `The store of ${what} is that of another region or address: it ${said}.`);
+  if (KEY_CODES.has(code ?? '') || status === 401 || status === 403)
+    return failure('object_store_denied', `The store of ${what} ${said}.`);
+  if (status >= 500 && status !== 501 && status !== 507)
+    return failure('object_store_unreachable', `The store of ${what} ${said}.`, true);
+  if (status === 429 || status === 408 || PASSING_CODES.has(code ?? ''))
+    return failure('object_store_unreachable', `The store of ${what} ${said}.`, true);
+  return failure('object_store_failed', `The store of ${what} ${said}.`);
+}
+
+/** A connection that could not be made, or broke. */
+function brokenConnection(error: unknown, what: string): HoldfastError {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const why = code === '' || code === 'ABORT_ERR' ? (error instanceof Error ? error.message : String(error)) : code;
+  return new HoldfastError('object_store_unreachable', `The store of ${what} does not answer: ${why.slice(0, 200)}.`, {
+    cause: error,
+  });
+}

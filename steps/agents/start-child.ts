@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Knex } from 'knex';
-import type { ScaffoldName } from '../../src/core/agents/scaffold-step.js';
+import type { ScaffoldName } from '../../src/core/agents/scaffold.js';
 import {
   type Above,
   assertNesting,
@@ -20,8 +20,7 @@ import { isOver, type RunLimits } from '../../src/core/runs/run.js';
 import type { TrustLabel } from '../../src/core/tools/tool-memory.js';
 import { approversOf } from '../../src/storage/interruptions/interruptions.js';
 import { createLog, extendLog } from '../../src/storage/log/events.js';
-import { eventIdOf, readEvent } from '../../src/storage/log/read-events.js';
-import { creationOf } from '../../src/storage/log/requesters.js';
+import { creationOf, eventIdOf, readEvent } from '../../src/storage/log/read-events.js';
 import { copySubjects } from '../../src/storage/retention/subjects.js';
 import { ageOfRun } from '../../src/storage/runs/run-deadlines.js';
 import { ancestorsOf, limitsOf, type RunRow } from '../../src/storage/runs/run-row.js';

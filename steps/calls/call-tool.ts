@@ -1,4 +1,4 @@
-import type { StepNote } from '../../src/core/agents/scaffold-step.js';
+import type { StepNote } from '../../src/core/agents/scaffold.js';
 import type { AgentEnvironment } from '../../src/core/containers/environment.js';
 import type { WorkspaceChanges } from '../../src/core/containers/workspace-changes.js';
 import { HoldfastError } from '../../src/core/errors/errors.js';
@@ -25,14 +25,11 @@ import type { StepContext } from '../context.js';
 import { transact, withDatabaseRetry } from '../database-retry.js';
 import { type FoundMemory, memoryOfCall } from '../memory/call-memory.js';
 import { type Halt, haltOf } from './call-model.js';
-import { CallNotes, type FoundState } from './call-notes.js';
+import { CallNotes, type FoundState, settlementFor } from './call-notes.js';
 import { type EarlierCalls, isAlone, writtenBefore } from './earlier-calls.js';
 import { LateThrow } from './late-throws.js';
-import { settlementFor } from './noted-memo.js';
-import { probe } from './probe-call.js';
-import { type Ended, errorOutcome, outputOf, placeOf, runBody } from './run-body.js';
+import { type Ended, errorOutcome, outputOf, placeOf, probe, runBody, withWrites } from './run-body.js';
 import { type Continuation, continuationOf, saveWait, settledOutcome } from './wait-in-call.js';
-import { withWrites } from './with-writes.js';
 
 export interface ToolCall {
   readonly intent: CallIntent;

@@ -1,16 +1,21 @@
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import type { JsonValue } from '../../src/core/json.js';
 import type { CallOutcome } from '../../src/core/log/call-outcome.js';
-import type { BodyPlace, ToolContext, ToolSpec } from '../../src/core/tools/tool.js';
+import type { BodyPlace, ProbeResult, ToolContext, ToolSpec } from '../../src/core/tools/tool.js';
 import { withoutKnownSecrets, withoutKnownSecretsIn } from '../../src/models/secrets/known-secrets.js';
+import { writesMade } from '../../src/storage/memory/evidence-rows.js';
 import { boundOutput, boundText } from '../../src/tools/define/output-bound.js';
+import type { StepContext } from '../context.js';
+import { withDatabaseRetry } from '../database-retry.js';
+import type { CallNotes } from './call-notes.js';
+import type { EarlierCalls } from './earlier-calls.js';
 import { type CodeOfRun, catchingLate, LateThrow, textOf } from './late-throws.js';
 
 /** How a body ended. `timeout`: not in its time. `halted`: the run was stopped before. */
 export type Ended = { readonly output: unknown } | { readonly error: unknown } | 'timeout' | 'halted';
 
 /** Code that belongs to a call. */
-export const codeOf = (what: string, tool: string, { runId, callId }: ToolContext): CodeOfRun => ({
+const codeOf = (what: string, tool: string, { runId, callId }: ToolContext): CodeOfRun => ({
   ...{ what, runId, tool, callId },
 });
 
@@ -107,4 +112,37 @@ export async function placeOf({ enter }: ToolSpec, signal: AbortSignal): Promise
   } catch (error) {
     return signal.aborted ? null : { type: 'lost', error };
   }
+}
+
+/** Asks a tool whether a call of it happened. */
+export async function probe(spec: ToolSpec, input: unknown, context: ToolContext): Promise<ProbeResult<unknown>> {
+  const { name, probe: ask } = spec;
+  if (spec.onUnknownEffect !== 'probe' || ask === null) return { happened: 'unknown' };
+  try {
+    const code = codeOf(`the probe of ${name}`, name, context);
+    return await catchingLate(code, (signal) => ask(input, { ...context, signal }), context.signal);
+  } catch {
+    // A probe that fails has found out nothing; a person is asked.
+    return { happened: 'unknown' };
+  }
+}
+
+interface Written {
+  readonly intent: { readonly runId: string; readonly callId: string };
+  readonly earlier: EarlierCalls;
+  readonly memory: { readonly spaces: ReadonlyMap<string, unknown> } | null;
+}
+
+/** The outcome with what all executions of the call have written into memory. One that is new has written what its notes say. */
+export async function withWrites(
+  ctx: StepContext,
+  { intent, earlier, memory }: Written,
+  outcome: CallOutcome,
+  notes: CallNotes | null,
+): Promise<CallOutcome> {
+  if (memory === null || memory.spaces.size === 0 || outcome.type === 'refused') return outcome;
+  const hasWritten = (await notes?.hasWritten()) ?? false;
+  if (!hasWritten && earlier.isNew(intent.callId)) return outcome;
+  const writes = await withDatabaseRetry(() => writesMade(ctx.knex, intent.runId, intent.callId));
+  return writes === null ? outcome : { ...outcome, memory: { ...outcome.memory, writes } };
 }

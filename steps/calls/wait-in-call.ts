@@ -10,7 +10,7 @@ import type { ToolSpec } from '../../src/core/tools/tool.js';
 import { type CallIntent, type CallRecord, recordWait } from '../../src/storage/runs/calls.js';
 import type { StepContext } from '../context.js';
 import { withDatabaseRetry } from '../database-retry.js';
-import { withNoted } from './noted-memo.js';
+import { withNoted } from './call-notes.js';
 
 /** How a call goes on after its wait: which of its waits was settled, and by what. */
 export interface Continuation {

@@ -1,6 +1,5 @@
 import type { Knex } from 'knex';
 import { type AgentPrompt, promptsIn } from '../../src/core/agents/agent-prompt.js';
-import type { SeenEnvironment } from '../../src/core/containers/step-environment.js';
 import type { Family } from '../../src/core/exports/atif.js';
 import { type Conversation, isAssistant } from '../../src/core/exports/conversation.js';
 import { foldConversation } from '../../src/core/exports/conversation-fold.js';
@@ -12,6 +11,7 @@ import type { ToldEvent } from '../../src/core/log/event.js';
 import type { RewardView } from '../../src/core/tasks/reward.js';
 import type { LoggedEvent } from '../../src/core/trajectories/step-fold.js';
 import { foldTrajectory, trajectoryRunOf } from '../../src/core/trajectories/trajectory.js';
+import type { SeenEnvironment } from '../../src/core/trajectories/trajectory-step.js';
 import { chargesOfRuns, type TurnCharges } from '../../src/storage/budgets/charges.js';
 import { seenEnvironments } from '../../src/storage/containers/environments.js';
 import { isRowChanged } from '../../src/storage/database/legible-rows.js';

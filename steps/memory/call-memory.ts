@@ -35,15 +35,16 @@ import {
   type DocumentRow,
   deleteDocument,
   documentOf,
+  EXPIRED,
+  type GoneDocument,
   insertDocument,
   labelsOf,
   labelsOfDocuments,
   lockDocument,
+  ownerOf,
   updateDocument,
 } from '../../src/storage/memory/documents.js';
 import { type WriteEvidence, writeEvidence } from '../../src/storage/memory/evidence-rows.js';
-import { EXPIRED, type GoneDocument } from '../../src/storage/memory/gone-documents.js';
-import { ownerOf } from '../../src/storage/memory/owner.js';
 import type { StepContext } from '../context.js';
 import { transact, withDatabaseRetry } from '../database-retry.js';
 import { findKeys } from './find-keys.js';

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { HoldfastError } from '../../src/core/errors/errors.js';
-import { fusedOrder } from '../../src/core/memory/fused-order.js';
+import { fusedOrder } from '../../src/core/memory/search-plan.js';
 import type { queryShape } from '../../src/core/tools/memory-change.js';
 import type { Embedding, MemorySpace } from '../../src/core/tools/memory-space.js';
 import { MEMORY_LIMITS } from '../../src/core/tools/tool-memory.js';

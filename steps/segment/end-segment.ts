@@ -9,12 +9,11 @@ import { judgementOf, type TaskVerified } from '../../src/core/tasks/task-reward
 import { appendSessionItems, labelSession, lockSession } from '../../src/storage/agents/sessions.js';
 import { assumeLost } from '../../src/storage/budgets/budgets.js';
 import { costOfEach } from '../../src/storage/budgets/charges.js';
-import { lockFamilyFor } from '../../src/storage/dbos/executions.js';
+import { lockFamilyFor } from '../../src/storage/dbos/segment-rows.js';
 import { carryInterruptions, insertInterruption, pendingOf } from '../../src/storage/interruptions/interruptions.js';
 import { insertTimer } from '../../src/storage/interruptions/timers.js';
 import { appendEvents, extendLog } from '../../src/storage/log/events.js';
-import { readHead } from '../../src/storage/log/read-events.js';
-import { labelsGiven } from '../../src/storage/log/requesters.js';
+import { labelsGiven, readHead } from '../../src/storage/log/read-events.js';
 import type { LogTail } from '../../src/storage/log/write-events.js';
 import { inputOf, type RunRow } from '../../src/storage/runs/run-row.js';
 import { updateRun } from '../../src/storage/runs/runs.js';

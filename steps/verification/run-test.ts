@@ -1,10 +1,9 @@
 import { posix } from 'node:path';
 import type { JudgedPlace } from '../../src/core/containers/environment.js';
 import { HoldfastError } from '../../src/core/errors/errors.js';
-import { comparedOutput } from '../../src/core/tasks/expected-output.js';
 import { shareOf } from '../../src/core/tasks/reward.js';
 import { bytesOf, type TaskFiles } from '../../src/core/tasks/task-file.js';
-import type { CommandEnd, TestEnd } from '../../src/core/tasks/task-reward.js';
+import { type CommandEnd, comparedOutput, type TestEnd } from '../../src/core/tasks/task-reward.js';
 import { type TaskVerification, TESTS_DIR, TRY_PATH, testFilesOf } from '../../src/core/tasks/task-verification.js';
 import type { EndedCommand } from '../../src/core/tools/tool-environment.js';
 import { directoriesOf } from '../containers/prepare-environment.js';

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { importedFiles, stampOf } from '../../src/cli/commands/server/imported-files.js';
+import { importedFiles, stampOf } from '../../src/cli/commands/server/dev-server.js';
 import { freePort } from '../harness/free-port.js';
 import { SLOW } from '../harness/slow.js';
 import { runHere } from './in-process.js';

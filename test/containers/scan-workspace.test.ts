@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { readScan, scanCommand } from '../../steps/containers/scan-workspace.js';
+import { readScan, scanCommand } from '../../steps/containers/watched-environment.js';
 
 /** What finds changed files, by the shell of this machine: that of Debian takes a backslash for more than itself. */
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { pageOf } from '../../src/core/operations/fields.js';
-import { accessView } from '../../src/core/ops/access.js';
+import { accessView } from '../../src/core/ops/overview.js';
 import { type RunView, runView } from '../../src/core/runs/run.js';
 import { describeEachDatabase } from '../harness/database.js';
 import { type Actor, type Door, expectProblem, openDoor } from './door.js';

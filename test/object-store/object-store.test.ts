@@ -5,9 +5,8 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { fileBody, textBody } from '../../src/object-store/bodies.js';
-import { listUrl, objectUrl } from '../../src/object-store/object-address.js';
-import { ObjectStore, type ObjectStoreOptions } from '../../src/object-store/object-store.js';
+import { listUrl, ObjectStore, type ObjectStoreOptions, objectUrl } from '../../src/object-store/object-store.js';
+import { fileBody, textBody } from '../../src/object-store/signed-request.js';
 import { SLOW } from '../harness/slow.js';
 import { BUCKET, type Fault, KEYS, REGION, type S3Server, startS3 } from './s3-server.js';
 

@@ -1,5 +1,4 @@
-import { queueKey, queuePriority } from '../../src/core/queue/dispatch.js';
-import { isWoken, wakeText } from '../../src/core/queue/wake.js';
+import { isWoken, queueKey, queuePriority, wakeText } from '../../src/core/queue/dispatch.js';
 import { APPLICATION, RECORDING_VERSION } from '../../src/engine/dbos/recording-version.js';
 import { Dispatch } from '../../src/engine/queue/dispatch.js';
 import { SEGMENT_QUEUE } from '../../src/engine/queue/segment-queue.js';

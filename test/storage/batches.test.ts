@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { TaskGrouping } from '../../src/core/quality/task-grouping.js';
+import type { TaskGrouping } from '../../src/core/quality/task-groups.js';
 import type { Database } from '../../src/storage/database/database.js';
 import { groupTaskRows, rewardSignals } from '../../src/storage/quality/task-groups.js';
 import { insertRun } from '../../src/storage/runs/runs.js';

@@ -4,8 +4,7 @@ import { queueKey, queuePriority } from '../../src/core/queue/dispatch.js';
 import type { Database } from '../../src/storage/database/database.js';
 import { dequeue, type Limits } from '../../src/storage/dbos/dequeue.js';
 import { saveLimits } from '../../src/storage/queue/dispatch-limits.js';
-import { queueFacts } from '../../src/storage/queue/queue-facts.js';
-import { unmetRequirements } from '../../src/storage/queue/unmet-requirements.js';
+import { queueFacts, unmetRequirements } from '../../src/storage/queue/queue-facts.js';
 import { describeEachDatabase } from '../harness/database.js';
 import { openLeftDatabase } from './database/left-database.js';
 

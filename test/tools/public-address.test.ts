@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isPublicAddress, ownAddresses } from '../../src/tools/http/public-address.js';
+import { isPublicAddress, ownAddresses } from '../../src/tools/http/http-address.js';
 
 describe('addresses of the public internet', () => {
   it.each([

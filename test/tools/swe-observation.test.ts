@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { exitCodeAfter } from '../../src/core/containers/step-environment.js';
 import type { CallOutcome } from '../../src/core/log/call-outcome.js';
-import { observed } from '../../src/tools/swe/swe-observation.js';
+import { exitCodeAfter } from '../../src/core/trajectories/trajectory-step.js';
+import { observed } from '../../src/tools/swe/swe-scaffold.js';
 
 const SEEN = { workdir: '/work', names: [] };
 const call = (tool: string, outcome: CallOutcome & { readonly type: 'output' }) => ({

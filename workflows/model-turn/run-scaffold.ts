@@ -1,6 +1,5 @@
 import type { Agent, FunctionToolResult, ModelRequest } from '@openai/agents';
-import { callsIn, endingStep, plainStep, shapedBy, shownBy } from '../../src/core/agents/scaffold.js';
-import type { StepResult } from '../../src/core/agents/scaffold-step.js';
+import { callsIn, endingStep, plainStep, type StepResult, shapedBy, shownBy } from '../../src/core/agents/scaffold.js';
 import { itemsOfInput } from '../../src/core/agents/session.js';
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import { type JsonObject, toJson } from '../../src/core/json.js';

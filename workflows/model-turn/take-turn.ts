@@ -15,9 +15,8 @@ import type { AskedCall } from '../tool-calls/tool-guardrails.js';
 import { type AskedModel, askModel, chosenModel, responseOf } from './ask-model.js';
 import { withOwnCallIds, withRecordedIds } from './call-ids.js';
 import { afterCut, outputOrError, reasonOf } from './cut-answer.js';
-import { assertHostedGranted } from './hosted-tools.js';
 import { budgetWait } from './model-budgets.js';
-import { offeredNames, termsOf, toolNames } from './request-terms.js';
+import { assertHostedGranted, offeredNames, termsOf, toolNames } from './request-terms.js';
 import { sentRequest, shownRequest, withReadCalls } from './run-scaffold.js';
 import { restoreHistory, trimHistory } from './trim-history.js';
 

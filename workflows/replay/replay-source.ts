@@ -1,7 +1,7 @@
 import type { StartedChild } from '../../src/core/agents/sub-agent.js';
 import type { Standing } from '../../src/core/interruptions/standing.js';
 import { type JsonObject, type JsonValue, objectsIn, sameJson, toJson } from '../../src/core/json.js';
-import { fieldDifferences } from '../../src/core/log/compare-event.js';
+import { fieldDifferences } from '../../src/core/log/compare-events.js';
 import type { EventData, EventDraft } from '../../src/core/log/event.js';
 import { eventName, type RecordedSegment } from '../../src/core/log/recording.js';
 import type { ToolResult } from '../../steps/calls/call-tool.js';

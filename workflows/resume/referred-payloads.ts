@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import { type JsonValue, sha256 } from '../../src/core/json.js';
-import { type LoggedResult, textOf } from '../../src/core/log/long-outcome.js';
+import { type LoggedResult, textOf } from '../../src/core/log/call-outcome.js';
 import type { PastItem } from '../model-turn/trim-history.js';
 
 /** The same, as a state keeps it of results that it still has itself: those of the last turn. */

@@ -1,23 +1,52 @@
 import type { Agent, RunState, RunToolApprovalItem } from '@openai/agents';
+import { z } from 'zod';
 import { HoldfastError } from '../../src/core/errors/errors.js';
-import type { Standing } from '../../src/core/interruptions/standing.js';
-import { elsewhereText } from '../../src/core/interruptions/standing.js';
-import { canonical } from '../../src/core/json.js';
-import type { CallOutcome } from '../../src/core/log/call-outcome.js';
+import { elsewhereText, type Standing } from '../../src/core/interruptions/standing.js';
+import { canonical, sha256 } from '../../src/core/json.js';
+import { type CallOutcome, callOutcome, textOf } from '../../src/core/log/call-outcome.js';
 import { textOfOutcome } from '../../src/core/plans/node-result.js';
 import { knowsResult, rewriteArguments, rewriteResult } from '../../src/core/runs/rewrite-call.js';
+import { eventsByKeys } from '../../src/storage/evidence/log-pages.js';
 import { findReachableAgent } from '../../src/tools/define/reachable-agents.js';
+import { withDatabaseRetry } from '../../steps/database-retry.js';
 import type { SettledInterruption } from '../../steps/segment/begin-segment.js';
 import { applyBudgetDecisions } from '../model-turn/model-budgets.js';
-import { finishedItemCount, trimmedHistory } from '../model-turn/trim-history.js';
+import { finishedItemCount, type PastItem, pastItem, trimmedHistory } from '../model-turn/trim-history.js';
 import { runContextOf } from '../sdk/sdk-internals.js';
 import { offeredTool, wrappedTools } from '../sdk/wrap-tool.js';
 import type { AuthorizedCall, SegmentContext } from '../segment-context.js';
 import { authorizeCall, withGuardrails } from '../tool-calls/authorize-calls.js';
 import { awaitResult, startCalls } from '../tool-calls/run-calls.js';
+import { givenTo } from '../tool-calls/tool-body.js';
 import type { AskedCall } from '../tool-calls/tool-guardrails.js';
-import { withLogged } from './logged-results.js';
+import { loggedItem } from './referred-payloads.js';
 import { memoryIn, notedOf, ownIn, type ReadState, readState, stateOfText, suspendedIn } from './state-text.js';
+
+const finished = z.object({ callId: z.string(), outcome: callOutcome });
+
+/** Puts a result of the log back into an item of a stored state. Throws `state_unreadable`. */
+async function withLogged(scope: SegmentContext, item: unknown): Promise<PastItem> {
+  const { success, data } = loggedItem.safeParse(item);
+  if (!success) return pastItem.parse(item);
+  const { event: key, digest, rawItem, asText, ...rest } = data;
+  const { knex } = scope.ctx;
+  const { events } = await withDatabaseRetry(() => eventsByKeys(knex, scope.run.id, 0, [key]));
+  const read = finished.safeParse(events[0]?.data);
+  const given = read.success && read.data.callId === rawItem.callId ? givenTo(scope, read.data.outcome) : null;
+  const text = textOf(given);
+  if (sha256(text) !== digest)
+    throw new HoldfastError(
+      'state_unreadable',
+      `The state refers to the result of the call ${rawItem.callId}, which the event ${key} of run ${scope.run.id} does not have.`,
+    );
+  scope.logged.set(rawItem.callId, { key, text, digest });
+  return pastItem.parse({
+    ...rest,
+    type: 'tool_call_output_item',
+    rawItem: { ...rawItem, output: { type: 'text', text } },
+    output: asText ? text : given,
+  });
+}
 
 type State = RunState<unknown, Agent>;
 

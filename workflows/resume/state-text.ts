@@ -1,7 +1,7 @@
 import { type Agent, RunState } from '@openai/agents';
 import { z } from 'zod';
 import { isObject, type JsonValue, jsonValue } from '../../src/core/json.js';
-import type { LoggedResult } from '../../src/core/log/long-outcome.js';
+import type { LoggedResult } from '../../src/core/log/call-outcome.js';
 import { type AgentState, agentState } from '../../src/core/tools/agent-state.js';
 import { type MemoryNote, memoryNote } from '../../src/core/tools/tool-memory.js';
 import { breathe } from '../../src/storage/database/timing.js';

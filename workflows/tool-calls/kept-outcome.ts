@@ -1,7 +1,6 @@
 import { HoldfastError } from '../../src/core/errors/errors.js';
 import { digestOf, sha256 } from '../../src/core/json.js';
-import type { CallOutcome } from '../../src/core/log/call-outcome.js';
-import { isLongOutcome, type KeptOutcomeRef, textOf } from '../../src/core/log/long-outcome.js';
+import { type CallOutcome, isLongOutcome, type KeptOutcomeRef, textOf } from '../../src/core/log/call-outcome.js';
 import { findCall } from '../../src/storage/runs/calls.js';
 import type { ToolResult } from '../../steps/calls/call-tool.js';
 import { withDatabaseRetry } from '../../steps/database-retry.js';

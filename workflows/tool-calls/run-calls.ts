@@ -7,7 +7,7 @@ import type { CallOutcome } from '../../src/core/log/call-outcome.js';
 import type { EventData } from '../../src/core/log/event.js';
 import type { Wait } from '../../src/core/runs/ending.js';
 import type { ContextChange } from '../../src/core/runs/run-context.js';
-import { requestersOf } from '../../src/storage/log/requesters.js';
+import { requestersOf } from '../../src/storage/log/read-events.js';
 import { type CallIntent, outcomeOf, rowOf } from '../../src/storage/runs/calls.js';
 import { isDeclared } from '../../src/tools/define/define-tool.js';
 import { subAgentOf } from '../../src/tools/define/sub-agent.js';

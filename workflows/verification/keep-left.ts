@@ -10,7 +10,7 @@ import type { RunTask } from '../../src/core/tasks/resolve-task.js';
 import { keptOf } from '../../steps/containers/open-environment.js';
 import type { StepContext } from '../../steps/context.js';
 import { keepFiles } from '../../steps/verification/keep-artifacts.js';
-import { inVerificationContainer } from '../../steps/verification/verification-container.js';
+import { inVerificationContainer } from '../../steps/verification/verification-environment.js';
 import { durableStep } from '../durable-step.js';
 import type { SegmentContext } from '../segment-context.js';
 

@@ -5,7 +5,7 @@ import { useAnswer } from '../api/query.js';
 import { EffectWord } from '../shared/effect.js';
 import { Table } from '../shared/table.js';
 import { Time } from '../shared/time.js';
-import { Unanswered } from '../shared/unanswered.js';
+import { Unanswered } from '../shared/trouble.js';
 import { Json } from '../text/json.js';
 import { Block, Text } from '../text/text.js';
 

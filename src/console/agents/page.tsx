@@ -8,8 +8,8 @@ import { ask } from '../api/ask.js';
 import { readAgain, useAnswer } from '../api/query.js';
 import { may } from '../session.js';
 import { FormDialog } from '../shared/modal.js';
-import { useRequestKey } from '../shared/request-key.js';
-import { Unanswered } from '../shared/unanswered.js';
+import { Unanswered } from '../shared/trouble.js';
+import { useRequestKey } from '../shared/work.js';
 import { Text } from '../text/text.js';
 import { Detail } from './detail.js';
 

@@ -9,7 +9,7 @@ import { may } from '../session.js';
 import { Chart } from '../shared/chart.js';
 import { FormDialog } from '../shared/modal.js';
 import { Time } from '../shared/time.js';
-import { Unanswered } from '../shared/unanswered.js';
+import { Unanswered } from '../shared/trouble.js';
 import { Tasks } from '../tasks/table.js';
 import { Text } from '../text/text.js';
 import { countText, durationText, usdText } from '../text/words.js';

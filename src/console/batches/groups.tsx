@@ -1,10 +1,9 @@
 import type { JSX } from 'preact';
-import type { TaskGrouping } from '../../core/quality/task-grouping.js';
-import type { TaskGroups } from '../../core/quality/task-groups.js';
+import type { TaskGrouping, TaskGroups } from '../../core/quality/task-groups.js';
 import { param, setParams } from '../address.js';
 import { useAnswer } from '../api/query.js';
 import { Table } from '../shared/table.js';
-import { Unanswered } from '../shared/unanswered.js';
+import { Unanswered } from '../shared/trouble.js';
 import { Text } from '../text/text.js';
 import { countText, usdText } from '../text/words.js';
 import { intervalText, meanText, rateText } from './words.js';

@@ -5,7 +5,7 @@ import { Difference } from '../shared/difference.js';
 import { Id } from '../shared/id.js';
 import { RunMark } from '../shared/status.js';
 import { Table } from '../shared/table.js';
-import { Unanswered } from '../shared/unanswered.js';
+import { Unanswered } from '../shared/trouble.js';
 import { Json } from '../text/json.js';
 import { Text } from '../text/text.js';
 import { countText, usdText } from '../text/words.js';

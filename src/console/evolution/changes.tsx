@@ -4,10 +4,11 @@ import { patchedCopy } from '../../core/evolution/json-patch.js';
 import type { AgentVersion } from '../../core/evolution/version.js';
 import type { JsonObject } from '../../core/json.js';
 import { useAnswer } from '../api/query.js';
-import { LineDifference } from '../shared/lines.js';
 import { exactText } from '../text/exact.js';
 import { Json } from '../text/json.js';
+import { folded, type Line, lineDifference } from '../text/lines.js';
 import { Text } from '../text/text.js';
+import { countText } from '../text/words.js';
 
 interface Change {
   readonly member: string;
@@ -61,5 +62,35 @@ export function Changes({ version: { agent, baseHash, patch }, isOfToday }: Prop
         <Json value={patch} whole />
       </details>
     </section>
+  );
+}
+
+const MARKS = { same: ['', ' '], gone: ['removed', '−'], new: ['added', '+'] } as const;
+
+/** How a text was changed, line by line. Marks say what colours say. */
+const LineDifference = ({ from, to }: { readonly from: string; readonly to: string }): JSX.Element => (
+  <ul class="line-difference exact">
+    {folded(lineDifference(from, to)).map((one, at) =>
+      typeof one === 'number' ? (
+        <li key={at} class="faint left-out">
+          {countText(one)} unchanged {one === 1 ? 'line' : 'lines'}
+        </li>
+      ) : (
+        <Changed key={at} line={one} />
+      ),
+    )}
+  </ul>
+);
+
+function Changed({ line: { kind, text } }: { readonly line: Line }): JSX.Element {
+  const [word, mark] = MARKS[kind];
+  return (
+    <li class={`line-${kind}`}>
+      <span aria-hidden="true" class="mark">
+        {mark}
+      </span>
+      {word !== '' && <span class="unseen">{word}: </span>}
+      <Text text={text} />
+    </li>
   );
 }

@@ -4,17 +4,18 @@ import type { AgentVersion, EvolutionView } from '../../core/evolution/version.j
 import type { InterruptionView } from '../../core/interruptions/interruption.js';
 import type { Page as PageOf } from '../../core/page.js';
 import { go } from '../address.js';
-import { useAnswer } from '../api/query.js';
+import { ask } from '../api/ask.js';
+import { readAgain, useAnswer } from '../api/query.js';
 import { useKeys } from '../keys.js';
 import { may } from '../session.js';
 import { Id } from '../shared/id.js';
+import { FormDialog } from '../shared/modal.js';
 import { WaitMark } from '../shared/status.js';
 import { Time } from '../shared/time.js';
-import { Unanswered } from '../shared/unanswered.js';
+import { Unanswered } from '../shared/trouble.js';
 import { Block, Text } from '../text/text.js';
 import { countText } from '../text/words.js';
 import { Changes } from './changes.js';
-import { RollBack, Share } from './decide.js';
 import { Trial } from './trial.js';
 import { VersionMark } from './words.js';
 
@@ -180,5 +181,47 @@ function Asked({ item }: { readonly item: InterruptionView }): JSX.Element {
         </li>
       ))}
     </>
+  );
+}
+
+interface Props {
+  readonly agent: string;
+  readonly close: () => void;
+}
+
+const send = async (agent: string, verb: 'rollout' | 'rollback', body: object): Promise<void> => {
+  await ask<EvolutionView>(`evolution/${encodeURIComponent(agent)}/${verb}`, { method: 'POST', body });
+  readAgain('evolution');
+};
+
+function Share({ agent, share, close }: Props & { readonly share: number }): JSX.Element {
+  const submit = (form: FormData): Promise<void> => send(agent, 'rollout', { share: Number(form.get('share')) });
+  const title = (
+    <>
+      Share of new runs of <Text text={agent} />
+    </>
+  );
+  return (
+    <FormDialog title={title} verb="Change" submit={submit} close={close}>
+      <label for="patch-share">Percent of new runs, 1 to 100</label>
+      <input id="patch-share" name="share" type="number" min={1} max={100} required defaultValue={share} autofocus />
+      <p class="note">Runs that have begun keep what they have. Who proposed the patch cannot raise its share.</p>
+    </FormDialog>
+  );
+}
+
+function RollBack({ agent, close }: Props): JSX.Element {
+  const submit = (form: FormData): Promise<void> => send(agent, 'rollback', { reason: String(form.get('reason')) });
+  const title = (
+    <>
+      Roll the patch of <Text text={agent} /> back?
+    </>
+  );
+  return (
+    <FormDialog title={title} verb="Roll back" tone="danger" submit={submit} close={close}>
+      <p>New runs have the definition of the configuration. Runs that have begun keep what they have.</p>
+      <label for="patch-reason">Reason</label>
+      <textarea id="patch-reason" name="reason" rows={3} maxLength={8192} required dir="auto" autofocus />
+    </FormDialog>
   );
 }

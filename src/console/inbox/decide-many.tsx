@@ -1,8 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { InterruptionContext } from '../../core/interruptions/context.js';
-import type { DecidedMany } from '../../core/interruptions/decide-many.js';
-import type { InterruptionView } from '../../core/interruptions/interruption.js';
+import type { DecidedMany, InterruptionView } from '../../core/interruptions/interruption.js';
 import { ask } from '../api/ask.js';
 import { readAgain, useAnswer } from '../api/query.js';
 import { may } from '../session.js';

@@ -5,8 +5,8 @@ import type { ListedInterruption } from '../../core/interruptions/interruption.j
 import { go, param, params, paramsOf, setParams } from '../address.js';
 import { useAnswer } from '../api/query.js';
 import { useKeys } from '../keys.js';
+import { Unanswered } from '../shared/trouble.js';
 import { Typed } from '../shared/typed.js';
-import { Unanswered } from '../shared/unanswered.js';
 import { countText } from '../text/words.js';
 import { DecideMany } from './decide-many.js';
 import { FirstCard } from './first-card.js';

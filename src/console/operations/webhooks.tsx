@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { WebhookList, WebhookView } from '../../core/ops/webhook-view.js';
+import type { WebhookList, WebhookView } from '../../core/agents/webhook.js';
 import { useAnswer } from '../api/query.js';
 import { Table } from '../shared/table.js';
 import { Time } from '../shared/time.js';

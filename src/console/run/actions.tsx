@@ -9,8 +9,8 @@ import { readAgain } from '../api/query.js';
 import { useKeys } from '../keys.js';
 import { may } from '../session.js';
 import { FormDialog } from '../shared/modal.js';
-import { useRequestKey } from '../shared/request-key.js';
 import { isOver } from '../shared/status.js';
+import { useRequestKey } from '../shared/work.js';
 import { Fork } from './fork.js';
 
 type Act = 'cancel' | 'retry' | 'fork';

@@ -4,7 +4,7 @@ import type { Page } from '../../core/page.js';
 import type { ReadRun } from '../../core/queue/queue-wait.js';
 import { useAnswer } from '../api/query.js';
 import { Table } from '../shared/table.js';
-import { Unanswered } from '../shared/unanswered.js';
+import { Unanswered } from '../shared/trouble.js';
 import { Text } from '../text/text.js';
 import { countText, usdText } from '../text/words.js';
 

@@ -7,7 +7,7 @@ import { ask } from '../api/ask.js';
 import { readAgain } from '../api/query.js';
 import { EffectWord } from '../shared/effect.js';
 import { FormDialog } from '../shared/modal.js';
-import { useRequestKey } from '../shared/request-key.js';
+import { useRequestKey } from '../shared/work.js';
 import { exactText, parseExact } from '../text/exact.js';
 import { Text } from '../text/text.js';
 

@@ -1,15 +1,18 @@
 import type { JSX } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
+import type { RunEvent } from '../../core/log/event.js';
 import type { ReadRun } from '../../core/queue/queue-wait.js';
 import { param, setParams } from '../address.js';
 import { useEvents } from '../api/live.js';
 import { readAgain, useAnswer } from '../api/query.js';
 import { useKeys } from '../keys.js';
-import { lazyView } from '../shared/lazy.js';
+import { Copy } from '../shared/id.js';
+import { lazyView } from '../shared/loaded.js';
 import { isOver } from '../shared/status.js';
-import { Trouble } from '../shared/trouble.js';
-import { Unanswered } from '../shared/unanswered.js';
-import { EventPane } from './event-pane.js';
+import { ClockTime } from '../shared/time.js';
+import { Trouble, Unanswered } from '../shared/trouble.js';
+import { Json } from '../text/json.js';
+import { Text } from '../text/text.js';
 import { Header } from './header.js';
 import { Log } from './log.js';
 import { Story } from './story.js';
@@ -100,5 +103,50 @@ export function Page({ id }: { readonly id: string }): JSX.Element {
         {event !== undefined && <EventPane event={event} close={() => setParams({ event: '' })} />}
       </div>
     </div>
+  );
+}
+
+/** One event, whole. */
+export function EventPane({ event, close }: { readonly event: RunEvent; readonly close: () => void }): JSX.Element {
+  const pane = useRef<HTMLElement>(null);
+  // On a narrow screen it stands below what it was chosen from.
+  useEffect(() => {
+    if (pane.current !== null && pane.current.getBoundingClientRect().top >= innerHeight)
+      pane.current.scrollIntoView({ block: 'start' });
+  }, [event.seq]);
+  return (
+    <aside ref={pane} class="event-pane" aria-label={`Event ${event.seq}`}>
+      <p class="row">
+        <strong>
+          {event.seq} <Text text={event.kind} />
+        </strong>
+        <span class="fill" />
+        <Copy text={() => location.href} name="Copy link" />
+        <button type="button" class="plain" onClick={close} aria-label="Close">
+          ✕
+        </button>
+      </p>
+      <p class="faint">
+        <ClockTime at={event.at} />
+      </p>
+      {event.data === null ? <p class="note">The payload was erased.</p> : <Json value={event.data} />}
+      <details>
+        <summary>Hashes</summary>
+        <dl class="facts">
+          {(['hash', 'prevHash', 'dataHash', 'stateHashBefore', 'stateHashAfter'] as const).map((name) => (
+            <div key={name} class="contents">
+              <dt>{name}</dt>
+              <dd class="exact">
+                <Text text={event[name]} />
+              </dd>
+            </div>
+          ))}
+          <dt>parentId</dt>
+          <dd class="exact">
+            <Text text={event.parentId ?? 'none'} />
+          </dd>
+        </dl>
+      </details>
+    </aside>
   );
 }

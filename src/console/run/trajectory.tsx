@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import type { ShownTrajectory } from '../../core/trajectories/trajectory.js';
 import { useAnswer } from '../api/query.js';
 import { Table } from '../shared/table.js';
-import { Unanswered } from '../shared/unanswered.js';
+import { Unanswered } from '../shared/trouble.js';
 import { exactText } from '../text/exact.js';
 import { Text } from '../text/text.js';
 import { countText, durationText } from '../text/words.js';

@@ -8,9 +8,8 @@ import { readAgain } from '../api/query.js';
 import { may } from '../session.js';
 import { Id } from '../shared/id.js';
 import { FormDialog } from '../shared/modal.js';
-import { useRequestKey } from '../shared/request-key.js';
 import { Trouble } from '../shared/trouble.js';
-import { useWork } from '../shared/work.js';
+import { useRequestKey, useWork } from '../shared/work.js';
 import { Text } from '../text/text.js';
 import { countText } from '../text/words.js';
 

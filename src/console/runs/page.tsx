@@ -6,17 +6,14 @@ import type { RunCounts } from '../../core/runs/run-counts.js';
 import { go, param, paramsOf, setParams } from '../address.js';
 import { useAnswer } from '../api/query.js';
 import { useKeys } from '../keys.js';
-import { Pager } from '../shared/pager.js';
 import { RunMark } from '../shared/status.js';
-import { Table } from '../shared/table.js';
+import { Pager, Table, toggled } from '../shared/table.js';
 import { Time } from '../shared/time.js';
-import { toggled } from '../shared/toggled.js';
-import { Unanswered } from '../shared/unanswered.js';
+import { Unanswered } from '../shared/trouble.js';
 import { Text } from '../text/text.js';
 import { countText, durationText, shortId, usdText } from '../text/words.js';
 import { Bulk } from './bulk.js';
 import { FILTERS, Filters } from './filters.js';
-import { LastDay } from './last-day.js';
 
 const LIMIT = 50;
 const COLUMNS = {
@@ -189,3 +186,40 @@ const Empty = ({ filtered }: { readonly filtered: readonly string[] }): JSX.Elem
     )}
   </section>
 );
+
+const HOUR_MS = 3_600_000;
+const HOURS = 24;
+const HEIGHT = 32;
+const WIDTH = 8;
+
+/** How many runs ended in each of the last 24 hours, the failed ones at the foot. */
+export function LastDay({ counts }: { readonly counts: RunCounts }): JSX.Element {
+  const newest = Math.floor(Date.now() / HOUR_MS) * HOUR_MS;
+  const hours = Array.from({ length: HOURS }, (_, at) => {
+    const start = newest - (HOURS - 1 - at) * HOUR_MS;
+    return counts.byHour.find((one) => Date.parse(one.at) === start) ?? { ended: 0, failed: 0 };
+  });
+  const most = Math.max(1, ...hours.map(({ ended }) => ended));
+  const sum = (name: 'ended' | 'failed'): number => hours.reduce((total, hour) => total + hour[name], 0);
+  const tall = (count: number): number => Math.round((count / most) * HEIGHT);
+  const text = `${countText(sum('ended'))} runs ended in the last 24 hours, ${countText(sum('failed'))} of them failed`;
+  return (
+    <figure class="last-day">
+      <svg viewBox={`0 0 ${HOURS * WIDTH} ${HEIGHT}`} role="img" aria-label={text} preserveAspectRatio="none">
+        {hours.map(({ ended, failed }, at) => (
+          <g key={newest - at * HOUR_MS}>
+            <rect
+              class="done"
+              x={at * WIDTH}
+              width={WIDTH - 1}
+              y={HEIGHT - tall(ended)}
+              height={tall(ended - failed)}
+            />
+            <rect class="failed" x={at * WIDTH} width={WIDTH - 1} y={HEIGHT - tall(failed)} height={tall(failed)} />
+          </g>
+        ))}
+      </svg>
+      <figcaption class="faint">{text}</figcaption>
+    </figure>
+  );
+}

@@ -6,7 +6,7 @@ import { useAnswer } from '../api/query.js';
 import { ChangedRows } from '../shared/changed-rows.js';
 import { Id } from '../shared/id.js';
 import { Time } from '../shared/time.js';
-import { Unanswered } from '../shared/unanswered.js';
+import { Unanswered } from '../shared/trouble.js';
 import { Json } from '../text/json.js';
 import { Block, Text } from '../text/text.js';
 import { countText } from '../text/words.js';

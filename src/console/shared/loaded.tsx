@@ -1,4 +1,4 @@
-import type { JSX } from 'preact';
+import type { ComponentType, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { silentSince } from '../api/query.js';
 
@@ -41,3 +41,14 @@ export const NotLoaded = (): JSX.Element => (
     </p>
   </section>
 );
+
+/** A view whose code is loaded when it is first drawn. */
+export function lazyView<Props extends object>(
+  load: () => Promise<{ readonly View: ComponentType<Props> }>,
+): (props: Props) => JSX.Element {
+  return (props) => {
+    const { code, failed } = useLoaded(load);
+    if (failed) return <NotLoaded />;
+    return code === undefined ? <div class="loading" /> : <code.View {...props} />;
+  };
+}

@@ -1,4 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
+import { param, setParams } from '../address.js';
 
 interface TableProps {
   readonly name: string;
@@ -25,3 +26,35 @@ export const Table = ({ name, columns, children }: TableProps): JSX.Element => (
     </table>
   </div>
 );
+
+interface PagerProps {
+  readonly next: string | null;
+  /** Whether the newest stand first. */
+  readonly byTime?: boolean;
+}
+
+/** The way through the pages of a list, whose place is the parameter `cursor` of the address. */
+export function Pager({ next, byTime = true }: PagerProps): JSX.Element {
+  return (
+    <p class="row">
+      {param('cursor') !== '' && (
+        <button type="button" onClick={() => setParams({ cursor: '' })}>
+          ‹ {byTime ? 'Newest' : 'First'}
+        </button>
+      )}
+      <span class="fill" />
+      {next !== null && (
+        <button type="button" onClick={() => setParams({ cursor: next })}>
+          {byTime ? 'Older' : 'Next'} ›
+        </button>
+      )}
+    </p>
+  );
+}
+
+/** A selection with one more, or without it if it was selected. */
+export function toggled(selected: ReadonlySet<string>, id: string): ReadonlySet<string> {
+  const next = new Set(selected);
+  if (!next.delete(id)) next.add(id);
+  return next;
+}

@@ -1,7 +1,8 @@
+import type { QueryObserverResult } from '@tanstack/query-core';
 import type { JSX } from 'preact';
 import { NoAnswerError, ProblemError } from '../api/ask.js';
 import { Text } from '../text/text.js';
-import { Copy } from './copy.js';
+import { Copy } from './id.js';
 
 /** What went wrong: what, where, and the way out, as the server says it. */
 export function Trouble({ error, again }: { readonly error: Error; readonly again?: () => void }): JSX.Element {
@@ -43,3 +44,11 @@ export function Trouble({ error, again }: { readonly error: Error; readonly agai
     </section>
   );
 }
+
+/** In place of what the server has not said: nothing while it may still come, and why where it refuses. */
+export const Unanswered = ({ answer }: { readonly answer: QueryObserverResult }): JSX.Element =>
+  answer.error === null ? (
+    <div class="loading" />
+  ) : (
+    <Trouble error={answer.error} again={() => void answer.refetch()} />
+  );

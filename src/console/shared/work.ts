@@ -1,4 +1,5 @@
 import { useRef, useState } from 'preact/hooks';
+import { exactText } from '../text/exact.js';
 
 interface Work {
   readonly busy: boolean;
@@ -27,4 +28,15 @@ export function useWork(): Work {
     }
   };
   return { busy, trouble, work: (task) => void run(task) };
+}
+
+/** The idempotency key of a request: the same for the same body, so that a second try makes nothing twice. */
+export function useRequestKey(): (body: object) => string {
+  const keys = useRef(new Map<string, string>());
+  return (body) => {
+    const text = exactText(body);
+    const key = keys.current.get(text) ?? crypto.randomUUID();
+    keys.current.set(text, key);
+    return key;
+  };
 }

@@ -4,7 +4,7 @@ import { param, setParams } from '../address.js';
 import { useAnswer } from '../api/query.js';
 import { Chart } from '../shared/chart.js';
 import { useStart } from '../shared/time.js';
-import { Unanswered } from '../shared/unanswered.js';
+import { Unanswered } from '../shared/trouble.js';
 import { countText, dollarsText, durationText } from '../text/words.js';
 
 const HOUR_MS = 3_600_000;

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { Copy } from '../shared/copy.js';
+import { Copy } from '../shared/id.js';
 import { exactText, isExact } from './exact.js';
 import { Text } from './text.js';
 

@@ -4,7 +4,7 @@ import { chmod, rename, stat } from 'node:fs/promises';
 import http from 'node:http';
 import { connect, type LookupFunction, type Socket } from 'node:net';
 import { type Duplex, pipeline, Transform } from 'node:stream';
-import { mayReach } from '../../core/containers/egress.js';
+import { mayReach } from '../../core/containers/environment-spec.js';
 
 const MOST_CONNECTIONS = 128;
 const IDLE_MS = 120_000;

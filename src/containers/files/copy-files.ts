@@ -6,12 +6,10 @@ import { labelsOf, rootImageOf, volumesOf } from '../docker/container-options.js
 import { isHeld, isImageUnknown, isOvertaken, statusOf } from '../docker/engine-answers.js';
 import { type EngineConnection, EngineRefusal, isRefusal } from '../docker/engine-connection.js';
 import { hasImage, inspect } from '../docker/inspect.js';
-import { textOfLog } from '../docker/log-text.js';
 import { testerGroupOf } from '../exec/judge-users.js';
 import { UNLINK } from '../exec/unlink-script.js';
 import { makeFiltered } from '../lifecycle/filter.js';
-import { removeContainer } from '../lifecycle/remove-container.js';
-import { stopContainer } from '../lifecycle/stop-container.js';
+import { removeContainer, stopContainer } from '../lifecycle/stop-container.js';
 
 const TRIES = 3;
 const FIRST_PAUSE_MS = 20;
@@ -276,3 +274,27 @@ const failed = (identity: EnvironmentIdentity, why: string): HoldfastError =>
 
 const lost = (source: EnvironmentName): HoldfastError =>
   new HoldfastError('environment_lost', `The files of ${environmentName(source)} were there, and are gone.`);
+
+const HEADING_BYTES = 8;
+
+/**
+ * Returns what a log of an engine says, as text of one line. Each piece begins with a heading: its stream, three zeros and its
+ * length. A heading may hold bytes that look like letters, so it is cut off by its length.
+ */
+function textOfLog(log: Buffer): string {
+  const pieces: Buffer[] = [];
+  let at = 0;
+  while (at + HEADING_BYTES <= log.length) {
+    const stream = log.readUInt8(at);
+    // A log without headings is all text.
+    if (stream > 2 || log.readUIntBE(at + 1, 3) !== 0) break;
+    const size = log.readUInt32BE(at + 4);
+    pieces.push(log.subarray(at + HEADING_BYTES, at + HEADING_BYTES + size));
+    at += HEADING_BYTES + size;
+  }
+  if (at === 0) pieces.push(log);
+  return Buffer.concat(pieces)
+    .toString('utf8')
+    .replace(/[^\P{C}]+/gu, ' ')
+    .trim();
+}

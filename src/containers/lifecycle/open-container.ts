@@ -4,13 +4,13 @@ import { type EnvironmentIdentity, environmentName, type OpenOptions } from '../
 import { HoldfastError } from '../../core/errors/errors.js';
 import { LABELS } from '../docker/container-options.js';
 import { isHeld, isOvertaken, statusOf } from '../docker/engine-answers.js';
-import { type EngineConnection, EngineRefusal } from '../docker/engine-connection.js';
+import { type EngineConnection, EngineRefusal, isRefusal } from '../docker/engine-connection.js';
 import { inspect } from '../docker/inspect.js';
 import { type ImageOptions, readyImage } from '../docker/ready-image.js';
 import type { Shared } from '../egress/egress.js';
-import { makeContainer } from './make-container.js';
+import { createContainer, makeContainer } from './make-container.js';
 import { ownVolumes } from './own-volumes.js';
-import { remakeContainer, takePlace } from './remake-container.js';
+import { removeContainer } from './stop-container.js';
 
 /** How often a container may be found in a state that leads nowhere before it is given up. */
 const ROUNDS = 10;
@@ -199,3 +199,42 @@ const failed = (identity: EnvironmentIdentity, state: State): HoldfastError => {
   const why = state.Error === '' ? `it ended with ${state.ExitCode}` : state.Error;
   return new HoldfastError('environment_failed', `The container ${environmentName(identity)} cannot start: ${why}.`);
 };
+
+const nextOf = (identity: EnvironmentIdentity): string => `${environmentName(identity)}-next`;
+
+/**
+ * Puts a container in the place of one that its engine cannot start any more, on the same volumes. The new one is there before the
+ * old one goes, so that the one that dies in between leaves one of the two: `takePlace` finds it.
+ */
+async function remakeContainer(
+  engine: EngineConnection,
+  identity: EnvironmentIdentity,
+  old: string,
+  egress: Shared | null,
+  signal: AbortSignal,
+): Promise<void> {
+  await createContainer(engine, identity, egress, signal, nextOf(identity));
+  await removeContainer(engine, old, signal);
+  await takePlace(engine, identity, signal);
+}
+
+/** Gives what was made in place of another one its name. False: there is none. */
+async function takePlace(
+  engine: EngineConnection,
+  identity: EnvironmentIdentity,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const next = nextOf(identity);
+  try {
+    await engine.ask('naming a container', signal, (docker) =>
+      docker.getContainer(next).rename({ name: environmentName(identity) }),
+    );
+    return true;
+  } catch (error) {
+    if (isRefusal(error, 404)) return false;
+    // Someone else was faster, and this one came too late.
+    if (!isRefusal(error, 409)) throw error;
+    await removeContainer(engine, next, signal);
+    return true;
+  }
+}

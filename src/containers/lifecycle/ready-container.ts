@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EnvironmentIdentity } from '../../core/containers/environment.js';
+import { SECRETS_DIR } from '../../core/containers/environment-spec.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { type EngineConnection, EngineRefusal, StreamCut } from '../docker/engine-connection.js';
 import { forwardEgress } from '../egress/forward-egress.js';
+import { runAttached } from '../exec/exec.js';
 import { keeperOf } from '../exec/judge-users.js';
 import { endOfMain, openContainer, type ReadyOptions } from './open-container.js';
-import { putSecrets } from './put-secrets.js';
 import { verifyContainer } from './verify-container.js';
 
 const TRIES = 5;
@@ -100,5 +101,39 @@ export async function inRunning<T>(
       await sleep(Math.min(tries * APART_MS, FURTHEST_APART_MS), undefined, { signal });
       await reopen();
     }
+  }
+}
+
+const WITHIN_MS = 30_000;
+
+interface Place {
+  readonly engine: EngineConnection;
+  readonly container: string;
+  readonly user: string;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Writes secrets to files in memory, through standard input: what is in an image, a variable or an argument can be read by the code that sees the
+ * container. A stopped container has none. Throws `secret_unreadable`.
+ */
+async function putSecrets(
+  { engine, container, user, signal }: Place,
+  names: readonly string[],
+  read: () => Promise<ReadonlyMap<string, string>>,
+): Promise<void> {
+  if (names.length === 0) return;
+  const values = await read();
+  for (const name of names) {
+    const value = values.get(name);
+    if (value === undefined)
+      throw new HoldfastError(
+        'secret_unreadable',
+        `The secret ${name} is not in the configuration of the agent any more.`,
+      );
+    const argv = ['sh', '-c', 'umask 077; cat >"$1"', 'sh', `${SECRETS_DIR}/${name}`];
+    const request = { container, user, argv, input: Buffer.from(value), maxBytes: 1024, timeoutMs: WITHIN_MS };
+    const { exitCode } = await runAttached(engine, request, signal);
+    if (exitCode !== 0) throw new EngineRefusal(0, `the secret ${name} cannot be written`);
   }
 }

@@ -39,3 +39,14 @@ export async function endContainer(engine: EngineConnection, id: string, signal:
   }
   while ((await inspect(engine, id, signal))?.State.Running) await sleep(PAUSE_MS, undefined, { signal });
 }
+
+/** Removes a container, whatever works in it. One that is not there, or on its way out, is fine. */
+export async function removeContainer(engine: EngineConnection, container: string, signal: AbortSignal): Promise<void> {
+  try {
+    await engine.ask('removing a container', signal, (docker) =>
+      docker.getContainer(container).remove({ force: true }),
+    );
+  } catch (error) {
+    if (!isRefusal(error, 404, 409)) throw error;
+  }
+}

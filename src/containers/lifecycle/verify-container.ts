@@ -12,7 +12,7 @@ import { testerGroupOf } from '../exec/judge-users.js';
 import { makeFiltered } from './filter.js';
 import { endOfMain } from './open-container.js';
 import { newOwnerName } from './own-volumes.js';
-import { removeContainer } from './remove-container.js';
+import { removeContainer } from './stop-container.js';
 
 const TMP = '/tmp';
 const KILLED = 137;

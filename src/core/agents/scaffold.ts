@@ -1,9 +1,26 @@
 import { z } from 'zod';
 import { HoldfastError } from '../errors/errors.js';
-import { type JsonObject, type JsonValue, jsonObject } from '../json.js';
+import { type JsonObject, type JsonValue, jsonObject, jsonValue } from '../json.js';
 import type { CallOutcome } from '../log/call-outcome.js';
 import type { ToolEnvironment } from '../tools/tool-environment.js';
-import { type StepNote, type StepResult, stepResult } from './scaffold-step.js';
+
+/** What a scaffold makes of a call. */
+const stepResult = z.strictObject({
+  actionTaken: jsonValue.describe('What was done, in the words of the scaffold.'),
+  observation: jsonValue.describe('What the model reads of it.'),
+  reward: z.number().nullable().describe('Null: it says nothing of what the call is worth.'),
+  done: z.boolean().describe('Whether nothing is left to do.'),
+  info: jsonObject.describe('Whatever else should be known of it.'),
+});
+export type StepResult = z.infer<typeof stepResult>;
+
+/** What of a step the log keeps beside its observation, which is the outcome of the call. */
+export const stepNote = z.object(stepResult.omit({ observation: true }).shape);
+export type StepNote = z.infer<typeof stepNote>;
+
+/** By what a scaffold is known in logs. */
+export const scaffoldName = z.object({ name: z.string(), version: z.string() });
+export type ScaffoldName = z.infer<typeof scaffoldName>;
 
 /** A call of the agent that was executed, and what came of it. */
 export interface ScaffoldCall {

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { EGRESS_RULE } from './egress.js';
-import { type EnvironmentSpec, hostPath, isKeptFromContainers, meet } from './environment-spec.js';
+import { EGRESS_RULE, type EnvironmentSpec, hostPath, isKeptFromContainers, meet } from './environment-spec.js';
 
 /** What a container may take and reach that an operator asks for. An admin may go beyond it. */
 export const ceilings = z.strictObject({

@@ -145,3 +145,110 @@ export const SUB_AGENT_ERRORS = {
     'Give the job to another agent, or take the tool away from the agents below.',
   ),
 } as const satisfies Record<string, ErrorRow>;
+
+/** Errors of plans: part of the one table of errors (error-table.ts). */
+export const PLAN_ERRORS = {
+  plan_invalid: row(422, 'stop', 'The plan is not valid', 'Correct the places that are named; docs/agents/plans.md.'),
+  plan_failed: row(
+    500,
+    'stop',
+    'A node of the plan failed',
+    'Read the detail, which names the node; fork the run from an earlier event, or start it again.',
+  ),
+  plan_undo_failed: row(
+    500,
+    'pause',
+    'A plan failed, and what it had done could not be undone',
+    'Read the detail, which names what was not undone; a person must look at it.',
+  ),
+  plan_changed: row(
+    409,
+    'stop',
+    'The plan does not fit what the run has done',
+    'Give the plan its former nodes back and retry the run, or start a new one.',
+  ),
+  plan_not_granted: row(
+    403,
+    'stop',
+    'The grants do not cover what the plan may need',
+    'Grant what the detail names, or narrow the run less.',
+  ),
+} as const satisfies Record<string, ErrorRow>;
+
+/** Errors of state machines: part of the one table of errors (error-table.ts). */
+export const MACHINE_ERRORS = {
+  machine_invalid: row(
+    422,
+    'stop',
+    'The state machine is not valid',
+    'Correct what the detail names; docs/agents/state-machines.md.',
+  ),
+  machine_failed: row(
+    500,
+    'stop',
+    'The transition of a state machine failed',
+    'Read the detail, which names state and event; correct the transition, and fork or retry the run.',
+  ),
+} as const satisfies Record<string, ErrorRow>;
+
+/** Errors of patches of agents: part of the one table of errors (error-table.ts). */
+export const EVOLUTION_ERRORS = {
+  patch_invalid: row(
+    422,
+    'stop',
+    'The patch cannot be applied',
+    'Correct the operation that is named; read the definition that the patch starts from.',
+  ),
+  patch_widens_grants: row(
+    403,
+    'stop',
+    'The patch would let the agent reach more',
+    'Change grants, tools and handoffs in the configuration, which people review; a patch cannot.',
+  ),
+  patch_loosens_approval: row(
+    403,
+    'stop',
+    'The patch would have fewer people asked',
+    'Change rules of approval in the configuration, which people review; a patch cannot.',
+  ),
+  patch_out_of_reach: row(
+    403,
+    'stop',
+    'The patch changes what no patch may change',
+    'Patch instructions, model, modelSettings, or take tools and handoffs away; of a plan, patch its nodes and its output.',
+  ),
+  patch_stale: row(
+    409,
+    'stop',
+    'The patch starts from another definition',
+    'Read the present definition (`holdfast evolve status`), and propose a patch of that.',
+  ),
+  agent_version_none: row(
+    409,
+    'stop',
+    'No version of the agent is live',
+    'Propose a patch first; without one, runs have the definition of the configuration.',
+  ),
+} as const satisfies Record<string, ErrorRow>;
+
+/** Errors of memory: part of the one table of errors (error-table.ts). */
+export const MEMORY_ERRORS = {
+  memory_unknown: row(
+    404,
+    'stop',
+    'There is no such memory',
+    'Read the detail: declare the space (defineAgent({ memory })), or use a key that is there; docs/agents/memory.md.',
+  ),
+  memory_invalid: row(
+    422,
+    'stop',
+    'A document of memory cannot be that',
+    'Read the detail: a document is a JSON object within its bounds that fits the schema of its space; docs/agents/memory.md.',
+  ),
+  memory_without_owner: row(
+    422,
+    'stop',
+    'The run has none of what the scope of the space is',
+    'Start the run in a session (scope session), or with exactly one subject (scope user).',
+  ),
+} as const satisfies Record<string, ErrorRow>;

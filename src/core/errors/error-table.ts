@@ -1,11 +1,15 @@
-import { MODEL_ERRORS, SUB_AGENT_ERRORS, TOOL_ERRORS } from './agent-errors.js';
+import {
+  EVOLUTION_ERRORS,
+  MACHINE_ERRORS,
+  MEMORY_ERRORS,
+  MODEL_ERRORS,
+  PLAN_ERRORS,
+  SUB_AGENT_ERRORS,
+  TOOL_ERRORS,
+} from './agent-errors.js';
 import { ENVIRONMENT_ERRORS } from './environment-errors.js';
 import { type ErrorRow, row } from './error-row.js';
 import { ERASURE_ERRORS, EXPORT_ERRORS, PROOF_ERRORS } from './evidence-errors.js';
-import { EVOLUTION_ERRORS } from './evolution-errors.js';
-import { MACHINE_ERRORS } from './machine-errors.js';
-import { MEMORY_ERRORS } from './memory-errors.js';
-import { PLAN_ERRORS } from './plan-errors.js';
 import { PROCESS_ERRORS } from './process-errors.js';
 import { TASK_ERRORS } from './task-errors.js';
 

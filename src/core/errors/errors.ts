@@ -71,3 +71,7 @@ export const isOfOne = (error: unknown): error is HoldfastError =>
   error instanceof HoldfastError && (error.status < 500 || OF_ONE.includes(error.code));
 
 export const isErrorCode = (code: string): code is ErrorCode => Object.hasOwn(ERRORS, code);
+
+/** Why the system refused something, as its code, such as `ENOENT`; of an error without a code, its text. */
+export const codeOrText = (error: unknown): string =>
+  error instanceof Error && 'code' in error ? String(error.code) : String(error);

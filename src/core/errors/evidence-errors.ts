@@ -1,6 +1,5 @@
 import { type ErrorRow, row } from './error-row.js';
-import { HUB_ERRORS } from './hub-errors.js';
-import { OBJECT_STORE_ERRORS } from './object-store-errors.js';
+import { HUB_ERRORS, OBJECT_STORE_ERRORS } from './store-errors.js';
 
 /** Errors of proofs, of repairs and of the log over all runs: a part of the one table of errors (error-table.ts). */
 export const PROOF_ERRORS = {

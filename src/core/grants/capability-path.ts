@@ -1,5 +1,4 @@
-import { notACapability } from './capability-problem.js';
-import { ANY, ONE, type Token } from './capability-trie.js';
+import { ANY, notACapability, ONE, type Token } from './capability-trie.js';
 
 const PROCESS_DIRECTORY = /^(self|thread-self|[0-9]+)$/;
 const PROCESS_DEVICE = /^(fd|stdin|stdout|stderr)$/;

@@ -1,21 +1,12 @@
+import { z } from 'zod';
+import { pathPattern, pathRequest } from './capability-path.js';
+import { ANY, notACapability, ONE, OPERAND, type Token } from './capability-trie.js';
+import { httpPattern, httpRequest, lenientTokens, otherReadings } from './capability-url.js';
+
 /**
  * What a capability is: `domain:action:scope`, split at the first two colons. A grant is a pattern, a request is literal; both
  * become lists of tokens, and all comparing is done on those (capability-trie.ts). Adding a domain is one line in DOMAINS.
  */
-import { commandPattern, commandRequest } from './capability-command.js';
-import { pathPattern, pathRequest } from './capability-path.js';
-import { notACapability } from './capability-problem.js';
-import { ANY, ONE, type Token } from './capability-trie.js';
-import { httpPattern, httpRequest, lenientTokens, otherReadings } from './capability-url.js';
-import {
-  containerPattern,
-  containerRequest,
-  nameRequest,
-  serverToolPattern,
-  serverToolRequest,
-  wordPattern,
-  wordRequest,
-} from './capability-word.js';
 
 export interface ParsedCapability {
   /** The normalised text. */
@@ -117,4 +108,119 @@ function assertAction(domain: string, action: string, known: Domain): void {
   assertWord('action', action);
   if (known.actions === null || known.actions.includes(action)) return;
   throw notACapability(`The domain "${domain}" has the action ${known.actions.map((word) => `"${word}"`).join(', ')}.`);
+}
+
+const NAME = /^[A-Za-z0-9_.-]+$/;
+
+/** An id that only its own domain understands: compared as a whole, never in parts. */
+function wordRequest(scope: string): readonly Token[] {
+  if (scope.trim() !== scope) throw notACapability('A scope does not begin or end with a space.');
+  return [scope];
+}
+
+function wordPattern(scope: string): readonly Token[] {
+  if (scope.includes('*')) throw notACapability('In this domain "*" stands alone as the scope, or not at all.');
+  return wordRequest(scope);
+}
+
+/** The name of a tool. */
+function nameRequest(scope: string): readonly Token[] {
+  if (!NAME.test(scope)) throw notACapability('A tool is named with letters, digits, "_", "-" and ".".');
+  return [scope];
+}
+
+/** `<server>/<tool>` of a server of the Model Context Protocol. */
+function serverToolRequest(scope: string): readonly Token[] {
+  const parts = scope.split('/');
+  if (parts.length !== 2 || !parts.every((part) => NAME.test(part))) {
+    throw notACapability('A tool of a server is written <server>/<tool>.');
+  }
+  return parts;
+}
+
+/** As a request; the tool may be `*`. */
+function serverToolPattern(scope: string): readonly Token[] {
+  if (!scope.endsWith('/*')) return serverToolRequest(scope);
+  const server = scope.slice(0, -2);
+  return [...nameRequest(server), ONE];
+}
+
+/** A shell runs whatever its command says: more than that it may be asked for a grant cannot say. */
+const SHELL = 'shell';
+
+/** In the container of a run: `exec:shell`, and paths to read and to write. */
+function containerRequest(scope: string, action: string): readonly Token[] {
+  return action === 'exec' ? shell(scope) : pathRequest(scope);
+}
+
+/** As a request; paths with `*` and `**`. */
+function containerPattern(scope: string, action: string): readonly Token[] {
+  return action === 'exec' ? shell(scope) : pathPattern(scope);
+}
+
+function shell(scope: string): readonly Token[] {
+  if (scope !== SHELL) throw notACapability(`In a container, what is executed is "${SHELL}".`);
+  return [scope];
+}
+
+/** Characters that mean something to a shell, a quote or a reader: a token with one of them is written as a JSON string. */
+const NEEDS_QUOTES = /[\s"'\\`$;&|<>(){}[\]!#~*?\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
+
+/** The capability to run one command, given as its argument vector. No shell ever reads it. */
+export const commandCapability = (argv: readonly string[]): string => `proc:exec:${commandScope(argv)}`;
+
+const commandScope = (argv: readonly string[]): string =>
+  argv.map((token) => (token === '' || NEEDS_QUOTES.test(token) ? quoted(token) : token)).join(' ');
+
+/** JSON, with the format characters escaped as well: a capability shows every character that it holds. */
+const quoted = (token: string): string =>
+  JSON.stringify(token).replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>
+    Array.from({ length: character.length }, (_, at) => `\\u${hex(character.charCodeAt(at))}`).join(''),
+  );
+
+const hex = (code: number): string => code.toString(16).padStart(4, '0');
+
+/** The tokens of a command. The program and every argument must be equal: nothing is a prefix of anything. */
+function commandRequest(scope: string): { readonly text: string; readonly tokens: readonly Token[] } {
+  const tokens = tokensOf(scope).map(({ text }) => text);
+  assertProgram(tokens[0]);
+  return { text: commandScope(tokens), tokens };
+}
+
+/** As a request; a bare `*` stands for exactly one argument that is not an option. The program is always named. */
+function commandPattern(scope: string): readonly Token[] {
+  const tokens = tokensOf(scope, '*').map(({ text, bare }) => (bare && text === '*' ? OPERAND : text));
+  assertProgram(tokens[0]);
+  return tokens;
+}
+
+function assertProgram(token: Token | undefined): void {
+  if (typeof token !== 'string' || token === '') throw notACapability('A command names its program.');
+  if (token.includes('=')) throw notACapability('A command sets no environment variables.');
+}
+
+function tokensOf(scope: string, wildcard?: string): readonly { readonly text: string; readonly bare: boolean }[] {
+  const tokens: { text: string; bare: boolean }[] = [];
+  for (let rest = scope; ; ) {
+    const quote = /^"(?:[^"\\]|\\.)*"/.exec(rest)?.[0];
+    const word = quote ?? /^[^ ]*/.exec(rest)?.[0] ?? '';
+    if (quote === undefined && word !== wildcard && (word === '' || NEEDS_QUOTES.test(word))) {
+      throw notACapability(
+        'The tokens of a command are separated by one space; one with special characters is a JSON string.',
+      );
+    }
+    tokens.push(quote === undefined ? { text: word, bare: true } : { text: unquoted(quote), bare: false });
+    rest = rest.slice(word.length);
+    if (rest === '') return tokens;
+    if (!rest.startsWith(' ')) throw notACapability('The tokens of a command are separated by one space.');
+    rest = rest.slice(1);
+  }
+}
+
+function unquoted(quote: string): string {
+  try {
+    return z.string().parse(JSON.parse(quote));
+  } catch {
+    throw notACapability('A quoted token of a command is a JSON string.');
+  }
 }

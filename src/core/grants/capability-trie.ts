@@ -1,4 +1,7 @@
-import { notACapability } from './capability-problem.js';
+import { HoldfastError } from '../errors/errors.js';
+
+/** What the parsers of capabilities throw; its message says what is wrong and how it is written rightly. */
+export const notACapability = (message: string): HoldfastError => new HoldfastError('capability_invalid', message);
 
 /** Exactly one token, whatever it is. */
 export const ONE = Symbol('one');

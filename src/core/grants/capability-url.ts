@@ -1,6 +1,5 @@
 import { assertNoStackedAny, assertSegments, wildcardOf } from './capability-path.js';
-import { notACapability } from './capability-problem.js';
-import { ANY, type Token } from './capability-trie.js';
+import { ANY, notACapability, type Token } from './capability-trie.js';
 
 export const HTTP_METHODS = ['get', 'head', 'post', 'put', 'patch', 'delete', 'options'] as const;
 export type HttpMethod = (typeof HTTP_METHODS)[number];

@@ -1,7 +1,7 @@
 import { RECORDS_DIR } from '../containers/environment-spec.js';
 import { isObject, type JsonObject, sameJson } from '../json.js';
 import type { ResolvedTask } from '../tasks/resolve-task.js';
-import { shellWord } from '../tasks/shell-word.js';
+import { shellWord } from '../tasks/solution-commands.js';
 import { DIFFICULTIES, type TaskDefinition } from '../tasks/task-definition.js';
 import { bytesOf, type TaskFile, type TaskFiles } from '../tasks/task-file.js';
 import { TESTS_DIR, TRY_PATH, testFilesOf } from '../tasks/task-verification.js';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { patchOperation } from '../difference.js';
 import { integrity } from '../integrity.js';
-import { jsonObject, jsonValue } from '../json.js';
+import { idText, jsonObject, jsonValue } from '../json.js';
 import { usdText } from '../money.js';
 import { cutValues } from '../page.js';
 import { waitSpec } from './wait.js';
@@ -143,3 +143,35 @@ const STATUS_OF: Record<Verdict, InterruptionStatus> = {
   cancel: 'cancelled',
 };
 export const statusAfter = (verdict: Verdict): InterruptionStatus => STATUS_OF[verdict];
+
+export const DECIDED_MOST = 100;
+
+/** Decisions about several interruptions, each bound to what was read. */
+export const decideMany = z
+  .strictObject({
+    verdict: z.enum(['approve', 'reject']),
+    items: z
+      .array(z.strictObject({ id: idText, digest: z.string().min(1).max(100) }))
+      .min(1)
+      .max(DECIDED_MOST)
+      .describe('Each with the digest of the interruption that was read.'),
+    message: z.string().min(1).max(8192).optional().describe('Of each of the decisions.'),
+  })
+  .meta({ id: 'DecideMany' });
+export type DecideMany = z.infer<typeof decideMany>;
+
+export const decidedMany = z
+  .object({
+    items: z.array(
+      z.object({
+        id: z.string(),
+        status: z
+          .enum(INTERRUPTION_STATUSES)
+          .nullable()
+          .describe('`pending`: others must approve as well. Null: the decision was refused.'),
+        error: z.object({ code: z.string(), detail: z.string() }).nullable(),
+      }),
+    ),
+  })
+  .meta({ id: 'DecidedMany' });
+export type DecidedMany = z.infer<typeof decidedMany>;

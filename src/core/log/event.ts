@@ -3,15 +3,14 @@
  * Data of an event holds nothing that differs between two executions of the same thing: no time, worker or attempt.
  */
 import { z } from 'zod';
-import { scaffoldName, stepNote } from '../agents/scaffold-step.js';
+import { scaffoldName, stepNote } from '../agents/scaffold.js';
 import { startedChild } from '../agents/sub-agent.js';
 import { answerCost, type Charge } from '../budgets/charge.js';
 import { always, argumentEdit, interruptionReason } from '../interruptions/interruption.js';
 import { waitSpec } from '../interruptions/wait.js';
 import { jsonObject, jsonValue } from '../json.js';
 import { route } from '../routing/route.js';
-import { approvedPlan } from '../runs/approved-plan.js';
-import { runLimits, usage } from '../runs/run.js';
+import { approvedPlan, runLimits, usage } from '../runs/run.js';
 import { contextChange } from '../runs/run-context.js';
 import { leftArtifacts, taskVerified } from '../tasks/task-reward.js';
 import { trustLabel } from '../tools/tool-memory.js';

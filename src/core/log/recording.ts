@@ -1,9 +1,9 @@
-import type { StepNote } from '../agents/scaffold-step.js';
+import type { StepNote } from '../agents/scaffold.js';
 import type { StartedChild } from '../agents/sub-agent.js';
 import type { WorkspaceChanges } from '../containers/workspace-changes.js';
 import { HoldfastError } from '../errors/errors.js';
 import type { JsonObject, JsonValue } from '../json.js';
-import type { ApprovedPlan } from '../runs/approved-plan.js';
+import type { ApprovedPlan } from '../runs/run.js';
 import type { ContextNote } from '../runs/run-context.js';
 import type { TrustLabel } from '../tools/tool-memory.js';
 import type { CallOutcome } from './call-outcome.js';

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { webhookList } from '../agents/webhook.js';
 import { nameText } from '../json.js';
 import { alertList, alertView, silenceAlert } from '../quality/alert.js';
 import { operation } from './operation.js';
@@ -24,5 +25,17 @@ export const ALERT_OPERATIONS = {
     errors: ['alert_unknown'],
     audited: true,
     args: ({ path: { name }, body }, { caller }) => [name, body, caller],
+  }),
+};
+
+export const WEBHOOK_OPERATIONS = {
+  listWebhooks: operation({
+    method: 'GET',
+    path: '/api/v1/webhooks',
+    summary: 'List the webhooks of the configuration, with what they were told and why one fails.',
+    access: { tenant: 'viewer' },
+    response: webhookList,
+    errors: [],
+    args: (_input, { caller }) => [caller],
   }),
 };

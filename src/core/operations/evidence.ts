@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { OBJECT_STORE_CODES } from '../errors/object-store-errors.js';
+import { OBJECT_STORE_CODES } from '../errors/store-errors.js';
 import { anchoredReport } from '../evidence/log-view.js';
 import { idText, nameText } from '../json.js';
 import { repairReport, repairRequest } from '../log/repair.js';

@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import type { ErrorCode } from '../errors/errors.js';
 import { decisionCheck, interruptionContext, interruptionCounts } from '../interruptions/context.js';
-import { decidedMany, decideMany } from '../interruptions/decide-many.js';
 import {
   answerBody,
   approveBody,
+  decidedMany,
+  decideMany,
   INTERRUPTION_KINDS,
   INTERRUPTION_STATUSES,
   interruptionView,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { OBJECT_STORE_CODES } from '../errors/object-store-errors.js';
+import { OBJECT_STORE_CODES } from '../errors/store-errors.js';
 import { consistencyView, logEntryView, logReport, logView } from '../evidence/log-view.js';
 import { proofBundle } from '../evidence/proof.js';
 import { idPath, pageOf, pageQuery } from './fields.js';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Caller, InstallationRole, Role } from '../caller.js';
 import type { ErrorCode } from '../errors/errors.js';
-import type { BatchLine } from '../tasks/task-batch.js';
+import type { BatchLine } from '../tasks/batch.js';
 
 /**
  * Who may ask for an operation. `tenant`: callers with at least this role, for what belongs to their tenant. `installation`: callers

@@ -1,8 +1,16 @@
 import { z } from 'zod';
+import { chargeView, spendQuery, spendView } from '../budgets/charge.js';
 import { nameText } from '../json.js';
-import { accessView } from '../ops/access.js';
-import { budgetList, errorGroups, queueOverview, SERIES, SERIES_NAMES, statsSeries } from '../ops/overview.js';
-import { idPath, pageOf, pageQuery } from './fields.js';
+import {
+  accessView,
+  budgetList,
+  errorGroups,
+  queueOverview,
+  SERIES,
+  SERIES_NAMES,
+  statsSeries,
+} from '../ops/overview.js';
+import { idPath, pageOf, pageQuery, position } from './fields.js';
 import { operation } from './operation.js';
 
 /** The answer says the range again, in years of four digits, and a day before it. */
@@ -98,5 +106,29 @@ export const OVERVIEW_OPERATIONS = {
     response: pageOf(accessView),
     errors: ['run_unknown'],
     args: ({ path, query }, { caller }) => [path.id, query, caller],
+  }),
+};
+
+export const CHARGE_OPERATIONS = {
+  listCharges: operation({
+    method: 'GET',
+    path: '/api/v1/runs/{id}/charges',
+    summary: 'List what the model calls of a run cost.',
+    access: { tenant: 'viewer' },
+    pathParams: idPath,
+    query: z.strictObject({ ...pageQuery, cursor: position.default(0) }),
+    response: pageOf(chargeView),
+    errors: ['run_unknown'],
+    args: ({ path, query: { cursor, limit } }, { caller }) => [path.id, { after: cursor, limit }, caller],
+  }),
+  listSpend: operation({
+    method: 'GET',
+    path: '/api/v1/spend',
+    summary: 'Sum up what was spent, by day, agent or model.',
+    access: { tenant: 'viewer' },
+    query: z.strictObject({ ...pageQuery, ...spendQuery }),
+    response: pageOf(spendView),
+    errors: [],
+    args: ({ query }, { caller }) => [query, caller],
   }),
 };

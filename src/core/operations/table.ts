@@ -1,6 +1,4 @@
-import { ALERT_OPERATIONS } from './alerts.js';
-import { ARTIFACT_OPERATIONS } from './artifacts.js';
-import { CHARGE_OPERATIONS } from './charges.js';
+import { ALERT_OPERATIONS, WEBHOOK_OPERATIONS } from './alerts.js';
 import { ERASURE_OPERATIONS } from './erasures.js';
 import { EMITTED_EVENT_OPERATIONS, EVENT_OPERATIONS, SYSTEM_EVENT_OPERATIONS } from './events.js';
 import { EVIDENCE_OPERATIONS } from './evidence.js';
@@ -10,15 +8,14 @@ import { INTERRUPTION_OPERATIONS, STANDING_DECISION_OPERATIONS } from './interru
 import { LOG_OPERATIONS } from './log.js';
 import { MEMORY_OPERATIONS } from './memory.js';
 import type { Operation } from './operation.js';
-import { OVERVIEW_OPERATIONS } from './overview.js';
+import { CHARGE_OPERATIONS, OVERVIEW_OPERATIONS } from './overview.js';
 import { PLAN_OPERATIONS } from './plans.js';
 import { REGISTRY_OPERATIONS } from './registry.js';
 import { RUN_OPERATIONS } from './runs.js';
 import { SESSION_OPERATIONS } from './sessions.js';
 import { SYSTEM_OPERATIONS } from './system.js';
-import { TASK_OPERATIONS } from './tasks.js';
+import { ARTIFACT_OPERATIONS, TASK_OPERATIONS } from './tasks.js';
 import { TRAJECTORY_OPERATIONS } from './trajectories.js';
-import { WEBHOOK_OPERATIONS } from './webhooks.js';
 import { SET_ASIDE_OPERATIONS, WORKER_OPERATIONS } from './workers.js';
 
 /** Every operation that clients can ask for, in the order of the reference. Of two paths that fit a request, the first one gets it. */

@@ -1,11 +1,11 @@
 import { z } from 'zod';
+import { keptArtifacts } from '../artifacts/kept-artifacts.js';
+import { OBJECT_STORE_CODES } from '../errors/store-errors.js';
+import { idText } from '../json.js';
 import { passQuery, passRates } from '../quality/pass-rates.js';
-import { GROUPING_TEXT } from '../quality/task-grouping.js';
-import { driftQuery, groupQuery, taskDrift, taskGroups } from '../quality/task-groups.js';
-import { batchRow, batchView, cancelBatch, cancelledBatch } from '../tasks/batch.js';
-import { batchKey } from '../tasks/batch-key.js';
-import { requeueTask, submitTask, taskFilter, taskView } from '../tasks/task.js';
-import { batchAnswer, batchTask } from '../tasks/task-batch.js';
+import { driftQuery, GROUPING_TEXT, groupQuery, taskDrift, taskGroups } from '../quality/task-groups.js';
+import { batchAnswer, batchRow, batchTask, batchView, cancelBatch, cancelledBatch } from '../tasks/batch.js';
+import { batchKey, requeueTask, submitTask, taskFilter, taskView } from '../tasks/task.js';
 import { idPath, optionalKey, pageOf, pageQuery, requiredKey, scoreQuery } from './fields.js';
 import { operation } from './operation.js';
 
@@ -158,5 +158,29 @@ export const TASK_OPERATIONS = {
     errors: ['batch_unknown'],
     audited: true,
     args: ({ path, body }, { caller }) => [path.id, body.reason ?? null, caller],
+  }),
+};
+
+export const ARTIFACT_OPERATIONS = {
+  listArtifacts: operation({
+    method: 'GET',
+    path: '/api/v1/runs/{id}/artifacts',
+    summary: 'List what was kept of an attempt at a task, whether it was verified, failed or was cancelled.',
+    access: { tenant: 'viewer' },
+    pathParams: idPath,
+    response: keptArtifacts,
+    errors: ['run_unknown'],
+    args: ({ path }, { caller }) => [path.id, caller],
+  }),
+  readArtifact: operation({
+    method: 'GET',
+    path: '/api/v1/runs/{id}/artifacts/{name}',
+    summary: 'Download an artifact, after its bytes were compared with the log.',
+    access: { tenant: 'viewer' },
+    pathParams: idPath.extend({ name: idText }),
+    media: 'application/octet-stream',
+    response: z.string(),
+    errors: ['run_unknown', 'artifact_unknown', 'artifact_damaged', 'artifacts_unreadable', ...OBJECT_STORE_CODES],
+    args: ({ path }, { caller }) => [path.id, path.name, caller],
   }),
 };

@@ -4,15 +4,16 @@ import { fieldErrorsOf } from '../field-errors.js';
 import { assertAnswerable } from '../interruptions/answer.js';
 import { isRecord, type JsonObject, type JsonValue } from '../json.js';
 import type { ToolSpec } from '../tools/tool.js';
-import { conditionsOf, type InnerBlock, innerBlocks } from './blocks.js';
 import { readExpression } from './expression.js';
 import { callOfNode, RETRY_WAIT, undoOfNode, waitsToRetry } from './node-call.js';
-import { inOrder } from './node-order.js';
 import {
   type CompiledBlock,
   type CompiledCall,
   type CompiledNode,
   type CompiledPlan,
+  conditionsOf,
+  type InnerBlock,
+  innerBlocks,
   MOST_NODES,
   type PlanNode,
   planDocument,
@@ -244,4 +245,79 @@ function outputOfLast(nodes: readonly CompiledNode[]): JsonObject {
   const needed = new Set(nodes.flatMap(({ needs }) => needs));
   const last = nodes.filter(({ id }) => !needed.has(id));
   return Object.fromEntries(last.map(({ id }) => [id, { $from: `/nodes/${id}` }]));
+}
+
+/** Something that comes after others. */
+interface Needing {
+  readonly id: string;
+  readonly needs: readonly string[];
+}
+
+interface Ordered<T> {
+  readonly ordered: readonly T[];
+  /** Nodes that need one another, the first of them again at the end; empty: there are none. */
+  readonly cycle: readonly string[];
+}
+
+/** Puts nodes into an order in which each comes after those that it needs. */
+function inOrder<T extends Needing>(nodes: readonly T[]): Ordered<T> {
+  const byId = new Map(nodes.map((node) => [node.id, node]));
+  const left = new Map(nodes.map((node) => [node.id, node.needs.length]));
+  const needed = new Map<string, string[]>();
+  for (const { id, needs } of nodes) {
+    for (const need of needs) {
+      const those = needed.get(need);
+      if (those === undefined) needed.set(need, [id]);
+      else those.push(id);
+    }
+  }
+  const ordered = nodes.filter(({ needs }) => needs.length === 0);
+  // It grows while it is read.
+  for (const { id } of ordered) {
+    for (const next of needed.get(id) ?? []) {
+      const count = (left.get(next) ?? 0) - 1;
+      left.set(next, count);
+      const node = byId.get(next);
+      if (count === 0 && node !== undefined) ordered.push(node);
+    }
+  }
+  const done = new Set(ordered.map(({ id }) => id));
+  return { ordered, cycle: ordered.length === nodes.length ? [] : cycleAmong(byId, done) };
+}
+
+/** Follows what is needed among the nodes that could not be ordered: each of these needs another one of them. */
+function cycleAmong(byId: ReadonlyMap<string, Needing>, done: ReadonlySet<string>): readonly string[] {
+  const way: string[] = [];
+  let id = [...byId.keys()].find((one) => !done.has(one));
+  while (id !== undefined && !way.includes(id)) {
+    way.push(id);
+    id = byId.get(id)?.needs.find((need) => !done.has(need));
+  }
+  return id === undefined ? way : [...way.slice(way.indexOf(id)), id];
+}
+
+/** The plan of an agent; undefined: it is none. */
+export type PlanOfAgent = (agent: string) => CompiledPlan | undefined;
+
+/** Throws `plan_invalid` where a plan runs itself, perhaps by others: none of them would end. Looks at each plan once. */
+export function assertNoPlanCycle(name: string, plan: CompiledPlan, planOf: PlanOfAgent): void {
+  const seen = new Set<string>();
+  /** The way from here back to the plan; null: there is none. */
+  const wayBack = (from: string, compiled: CompiledPlan): readonly string[] | null => {
+    for (const { node } of compiled.calls) {
+      if (node.type !== 'agent') continue;
+      if (node.agent === name) return [from, name];
+      const next = seen.has(node.agent) ? undefined : planOf(node.agent);
+      seen.add(node.agent);
+      const way = next === undefined ? null : wayBack(node.agent, next);
+      if (way !== null) return [from, ...way];
+    }
+    return null;
+  };
+  const way = wayBack(name, plan);
+  if (way === null) return;
+  const [, through] = way;
+  const call = plan.calls.find(({ node }) => node.type === 'agent' && node.agent === through);
+  const detail = `plans run one another without an end: ${way.join(' runs ')}. A \`loop\` repeats`;
+  throw invalidPlan(name, [{ pointer: `${call?.at ?? ''}/agent`, detail }]);
 }

@@ -2,7 +2,6 @@ import { HoldfastError } from '../errors/errors.js';
 import type { JsonObject, JsonValue } from '../json.js';
 import { isTrue } from './expression.js';
 import { isUndo, undoName } from './node-call.js';
-import { RETRYABLE, retryWaitSeconds } from './node-retry.js';
 import {
   type CompiledBlock,
   type CompiledCall,
@@ -15,6 +14,27 @@ import {
 } from './plan.js';
 import { fillTemplate, type Scope } from './template.js';
 import { ValueBudget } from './value-budget.js';
+
+/** How often a node is tried, and how long it waits in between. */
+interface Retry {
+  readonly attempts: number;
+  readonly firstSeconds?: number;
+  readonly longestSeconds?: number;
+}
+
+const DEFAULT_FIRST = 1;
+const DEFAULT_LONGEST = 300;
+
+/** The wait after a failed try: twice as long as the one before, up to the longest. */
+const retryWaitSeconds = (
+  { firstSeconds = DEFAULT_FIRST, longestSeconds = DEFAULT_LONGEST }: Retry,
+  attempt: number,
+): number => Math.min(longestSeconds, firstSeconds * 2 ** (attempt - 1));
+
+/** What may pass. A refusal by a grant, a person or a schema stays what it is. */
+const RETRYABLE: ReadonlySet<string> = new Set([
+  ...['tool_failed', 'tool_timeout', 'tool_memory', 'tool_cpu', 'tool_exited', 'sub_agent_failed'],
+]);
 
 /** How a call of a node ended. */
 export type NodeResult =

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { wilson } from '../tasks/pass-rate.js';
-import { attemptFilter, taskGrouping } from './task-grouping.js';
+import { attemptFilter, taskGrouping } from './task-groups.js';
 
 /** How often tasks are passed: pass@k with confidence intervals. */
 

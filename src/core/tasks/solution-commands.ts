@@ -1,6 +1,8 @@
 import type { ResolvedTask } from './resolve-task.js';
-import { shellWord } from './shell-word.js';
 import { bytesOf } from './task-file.js';
+
+/** A text as one word of a POSIX shell. */
+export const shellWord = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
 /** Characters of a command, far below what a shell takes as one argument. */
 const PIECE = 32_768;

@@ -3,8 +3,10 @@ import { integrity } from '../integrity.js';
 import { jsonObject, jsonValue, nameText } from '../json.js';
 import { errorView, RUN_STATUSES, runStatus, startRun } from '../runs/run.js';
 import { resultType, scoreBounds, trajectoryResult } from '../trajectories/trajectory-result.js';
-import { batchKey } from './batch-key.js';
 import { taskDefinition } from './task-definition.js';
+
+/** The idempotency key under which tasks were submitted together names their batch. */
+export const batchKey = z.string().regex(/^[\x21-\x7e]{1,255}$/, 'expected 1 to 255 visible ASCII characters');
 
 export const TASK_STATUSES = RUN_STATUSES;
 export const taskStatus = runStatus;

@@ -1,13 +1,18 @@
 import { z } from 'zod';
 import type { ChargeView } from '../budgets/charge.js';
-import { exitCodeAfter, type SeenEnvironment, shownEnvironment } from '../containers/step-environment.js';
 import { withChanges } from '../containers/workspace-changes.js';
 import { sha256 } from '../json.js';
 import type { CallOutcome } from '../log/call-outcome.js';
 import type { EventData, ToldEvent } from '../log/event.js';
 import { NO_USAGE, type Usage } from '../runs/run.js';
-import type { TrajectoryCall, TrajectoryStep } from './trajectory-step.js';
-import { said } from './trajectory-step.js';
+import {
+  exitCodeAfter,
+  type SeenEnvironment,
+  said,
+  shownEnvironment,
+  type TrajectoryCall,
+  type TrajectoryStep,
+} from './trajectory-step.js';
 
 type Files = TrajectoryStep['state']['files'];
 

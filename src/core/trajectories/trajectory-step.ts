@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { stepNote } from '../agents/scaffold-step.js';
+import { type StepNote, stepNote } from '../agents/scaffold.js';
 import { usageParts } from '../budgets/price.js';
 import { workspaceChanges } from '../containers/workspace-changes.js';
 import { isObject, type JsonObject, jsonObject, jsonValue } from '../json.js';
-import { callOutcome } from '../log/call-outcome.js';
+import { type CallOutcome, callOutcome } from '../log/call-outcome.js';
 import { capabilityCheck } from '../log/event.js';
 import { usdText } from '../money.js';
 import { route } from '../routing/route.js';
@@ -133,4 +133,35 @@ export function said(output: readonly JsonObject[], type: 'message' | 'reasoning
         : [...texts(item, 'content', ['input_text']), ...texts(item, 'rawContent', ['reasoning_text'])],
     );
   return parts.length === 0 ? null : parts.join('\n');
+}
+
+/** What of a run's environment its trajectory shows: never what its variables hold. */
+export interface SeenEnvironment {
+  readonly workdir: string;
+  readonly names: readonly string[];
+}
+
+type Shown = Pick<TrajectoryStep['state'], 'workingDirectory' | 'environmentNames' | 'exitCode' | 'custom'>;
+
+/** The environment before a step. `exitCode`: of the last command. */
+export const shownEnvironment = (seen: SeenEnvironment | null, exitCode: number | null): Shown => ({
+  ...{ workingDirectory: seen?.workdir ?? null, environmentNames: [...(seen?.names ?? [])] },
+  ...{ exitCode, custom: null },
+});
+
+const command = z.looseObject({ exitCode: z.int() });
+
+/**
+ * Returns the exit code of the last command after one more call has ended. A scaffold that makes a text of the result says the
+ * code in the `info` of its step. Calls without a code change nothing.
+ */
+export function exitCodeAfter(
+  before: number | null,
+  seen: SeenEnvironment | null,
+  outcome: CallOutcome,
+  step: StepNote | null | undefined,
+): number | null {
+  if (seen === null || outcome.type !== 'output') return before;
+  const { data } = command.safeParse(outcome.output);
+  return (data ?? command.safeParse(step?.info).data)?.exitCode ?? before;
 }

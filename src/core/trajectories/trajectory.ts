@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { SeenEnvironment } from '../containers/step-environment.js';
 import { HoldfastError } from '../errors/errors.js';
 import { integrity } from '../integrity.js';
 import { jsonValue } from '../json.js';
@@ -9,7 +8,7 @@ import { type RewardView, rewardView } from '../tasks/reward.js';
 import { type ChargesOfTurn, type LoggedEvent, stepFold } from './step-fold.js';
 import { resultOf, trajectoryResult } from './trajectory-result.js';
 import { qualityOf, SCORE_VERSION, tally, trajectoryCounts } from './trajectory-score.js';
-import { type TrajectoryStep, trajectoryStep } from './trajectory-step.js';
+import { type SeenEnvironment, type TrajectoryStep, trajectoryStep } from './trajectory-step.js';
 
 /** What is known of a run without its log. */
 const trajectoryRun = z.object({

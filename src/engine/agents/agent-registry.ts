@@ -9,7 +9,7 @@ import { environmentSpec } from '../../core/containers/environment-spec.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { type GrantSet, grantsToJson, parseGrants } from '../../core/grants/grants.js';
 import { canonical, type JsonObject, type JsonValue, nameText, sha256, toJson } from '../../core/json.js';
-import { assertNoPlanCycle } from '../../core/plans/plan-cycle.js';
+import { assertNoPlanCycle } from '../../core/plans/compile-plan.js';
 import { type DispatchLimits, dispatchLimits } from '../../core/queue/dispatch.js';
 import { type RunLimits, runLimits } from '../../core/runs/run.js';
 import { type McpRules, mcpRules, serverLabel } from '../../core/tools/mcp.js';
@@ -25,10 +25,15 @@ import { subAgentOf } from '../../tools/define/sub-agent.js';
 import { declaredCapabilities, planOf, planWithGrants, type RegisteredPlan } from '../plans/plan-grants.js';
 import { type ProposedPlans, proposedPlansOf } from '../plans/plan-proposals.js';
 import { agentScaffold, nameOfScaffold } from './agent-scaffold.js';
+import {
+  assertSameSpaces,
+  configuredSpaces,
+  type DeclaredState,
+  declaredMemory,
+  declaredState,
+} from './declared-state.js';
 import type { AgentDeclaration, EnvironmentDeclaration, HoldfastConfig } from './define.js';
 import { assertOwnAgent } from './foreign-agent.js';
-import { assertSameSpaces, configuredSpaces, declaredMemory } from './own-memory.js';
-import { type DeclaredState, declaredState } from './own-state.js';
 
 /**
  * What is kept of agents as they were when a run ran: all of them that can say something, and of functions that they are there. `tools`:

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { RunScaffold } from '../../../workflows/segment-context.js';
-import type { ScaffoldName } from '../../core/agents/scaffold-step.js';
+import type { ScaffoldName } from '../../core/agents/scaffold.js';
 import type { AgentEnvironment } from '../../core/containers/environment.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { checkCapability } from '../../core/grants/capability.js';

@@ -15,7 +15,7 @@ import {
   MultiModelProvider as ConfiguredMultiModelProvider,
   type MultiModelProviderOptions,
 } from '../../models/providers/multi-model-provider.js';
-import { readSetting } from '../secrets/one-setting.js';
+import { readSetting } from '../secrets/setting-secrets.js';
 import type { HoldfastConfig } from './define.js';
 
 /** The providers of the public library: what their options do not say, OLLAMA_HOST and OLLAMA_API_KEY of the environment do. */

@@ -9,7 +9,7 @@ import { pointerOf, ROUTER_PREFIX, readRouters, routerNamed } from '../../core/r
 import type { PriceBook } from '../../models/budgets/price-book.js';
 import { failureText } from '../../models/failures/failure-text.js';
 import { wait } from '../../models/providers/abort.js';
-import { RouterProvider } from '../../models/routing/router-provider.js';
+import { RouterProvider } from '../../models/routing/router-model.js';
 import { reachableAgents } from '../../tools/define/reachable-agents.js';
 import type { RegisteredAgent } from './agent-registry.js';
 import type { HoldfastConfig } from './define.js';

@@ -4,7 +4,7 @@ import { HoldfastError } from '../../core/errors/errors.js';
 import type { EngineLog } from '../../core/ops/log-record.js';
 import type { NamedWork } from '../../storage/queue/work-notes.js';
 import type { EngineContext } from '../engine-context.js';
-import { levelOfFailure } from './failure-level.js';
+import { levelOfFailure } from './work-off.js';
 
 interface Repeating {
   /** For the log. */

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { databaseTrouble } from '../../storage/database/database-trouble.js';
 
 /** Rests are that much longer than the work before them while runs work: runs keep two thirds of the process. */
 const REST_TIMES = 2;
@@ -31,4 +32,26 @@ export async function workOff({
     if (!(await batch())) return;
     if (isBusy() && !isStopping()) await rest(Math.min(REST_MS_MAX, REST_TIMES * (now() - began)));
   }
+}
+
+const LOOK_MS = 200;
+
+/** Does work with a signal that fires when the worker stops: no stop waits for an answer from elsewhere. */
+export async function untilStopped<T>(
+  isStopping: () => boolean,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const stopped = new AbortController();
+  const watch = setInterval(() => isStopping() && stopped.abort(), LOOK_MS).unref();
+  try {
+    return await work(stopped.signal);
+  } finally {
+    clearInterval(watch);
+  }
+}
+
+/** Returns the level of a line about work that is tried again. Of a database that is away or takes no writes, a line says so for all. */
+export function levelOfFailure(error: unknown): 'debug' | 'warn' {
+  const trouble = databaseTrouble(error);
+  return trouble === null || trouble === 'conflict' ? 'warn' : 'debug';
 }

@@ -15,7 +15,7 @@ import {
   type StepToSave,
   saveOutput,
 } from '../../storage/dbos/checkpoints.js';
-import type { Execution } from '../../storage/dbos/executions.js';
+import type { Execution } from '../../storage/dbos/segment-rows.js';
 import { StepGroup } from '../../storage/dbos/step-group.js';
 import { StepsAhead } from '../../storage/dbos/steps-ahead.js';
 import { elapsedMs } from '../concurrency/repeated-work.js';

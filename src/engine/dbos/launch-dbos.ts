@@ -1,14 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DBOS, type DBOSConfig } from '@dbos-inc/dbos-sdk';
+import { DBOSJSON } from '@dbos-inc/dbos-sdk/internal/serialization';
+import * as utils from '@dbos-inc/dbos-sdk/internal/utils';
+import { getGlobalTraceProvider } from '@openai/agents';
+import { z } from 'zod';
 import { pinDbosIdentity } from '../../config.js';
 import { HoldfastError } from '../../core/errors/errors.js';
+import { isJson } from '../../core/json.js';
 import type { EngineLog } from '../../core/ops/log-record.js';
 import type { Database } from '../../storage/database/database.js';
 import { databaseTrouble } from '../../storage/database/database-trouble.js';
-import { refuseConnections } from '../../storage/database/refuse-connections.js';
+import { refuseConnections } from '../../storage/database/silent-connections.js';
 import { SILENT } from '../engine-config.js';
 import { APPLICATION, RECORDING_VERSION } from './recording-version.js';
-import { hearStrays } from './sdk-rejections.js';
+import { hearerOf, watchStrayThrows } from './stray-throws.js';
 
 /** Packages that the SDK asks for in DBOS Cloud alone. */
 const CLOUD_PACKAGES = /@dbos-inc\/dbos-enterprise|@opentelemetry\/|winston/;
@@ -115,3 +120,67 @@ export async function acquireStartupLock(database: Pick<Database, 'tryLock'>): P
   }
   return () => Promise.resolve();
 }
+
+type Listener = (...args: unknown[]) => void;
+
+/** A word of the listener of the Agents SDK that no other one has. */
+const OF_THE_SDK = 'hasOtherListenersForEvents';
+
+/**
+ * Takes away what the Agents SDK does where a promise is rejected and no one listens: it writes a line without the reason, ends its
+ * traces, and ends the process. Returns a function that gives it back.
+ */
+function quietRejections(): () => void {
+  // The provider listens from when it is made, and it is made when it is first asked for.
+  getGlobalTraceProvider();
+  const taken = process.listeners('unhandledRejection').filter((one) => String(one).includes(OF_THE_SDK));
+  for (const one of taken) process.removeListener('unhandledRejection', one);
+  return () => {
+    for (const one of taken) process.on('unhandledRejection', one as Listener);
+  };
+}
+
+/** Hears what no one in this process catches, in place of the Agents SDK, until the returned function is called. */
+function hearStrays(log: EngineLog, isSilent: boolean): () => void {
+  const giveBack = quietRejections();
+  const unwatch = watchStrayThrows(hearerOf(log, isSilent));
+  return () => {
+    unwatch();
+    giveBack();
+  };
+}
+
+/**
+ * Uses a private part of the DBOS SDK 5.3: while the database is away DBOS tries again after pauses that double up to a
+ * minute. Runs should go on sooner when it is back. Where the part is missing, the minute is what remains.
+ */
+const MAX_PAUSE_SEC = 5;
+
+const shape = z.object({ dbRetryConfig: z.object({ maxBackoffSec: z.number() }) });
+
+/** False: DBOS has changed inside. */
+export function tryAgainSooner(): boolean {
+  if (!shape.safeParse(utils).success) return false;
+  utils.dbRetryConfig.maxBackoffSec = MAX_PAUSE_SEC;
+  return true;
+}
+
+/** What DBOS marks its own format by. */
+const MARK = '__dbos_serializer';
+
+const isMarked = (value: unknown): boolean => typeof value === 'object' && value !== null && MARK in value;
+
+/**
+ * How what steps give is kept: JSON as it is. Everything else, like errors, is kept in the format of DBOS, which goes through each
+ * value several times to find what JSON does not have.
+ */
+export const STEP_FORMAT = {
+  name: () => 'holdfast_json',
+  stringify: (value: unknown): string =>
+    isJson(value) && !isMarked(value) ? JSON.stringify(value) : DBOSJSON.stringify(value),
+  parse: (text: string | null | undefined): unknown => {
+    if (text === null || text === undefined) return null;
+    const value: unknown = JSON.parse(text);
+    return isMarked(value) ? DBOSJSON.parse(text) : value;
+  },
+};

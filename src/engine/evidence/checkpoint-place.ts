@@ -1,6 +1,6 @@
 import type { CheckpointLine } from '../../core/evidence/checkpoint.js';
 import type { CheckpointObjects } from '../../object-store/checkpoint-objects.js';
-import { CheckpointFile } from '../../storage/evidence/checkpoint-file.js';
+import { CheckpointFile } from '../../storage/evidence/checkpoints.js';
 
 /** Where checkpoints are written outside the database. */
 export interface CheckpointPlace {

@@ -13,8 +13,8 @@ import {
 } from '../../core/evidence/signed-note.js';
 import { knowSecret } from '../../models/secrets/known-secrets.js';
 import { fileSecret, type Secret } from '../../models/secrets/secret.js';
-import { makeKeyFile, readKeyFile, replaceKeyFile } from '../../storage/database/data-dir/key-file.js';
-import { addPublicKey, publicKeysOf, readPublicKeys } from '../../storage/evidence/checkpoint-file.js';
+import { makeKeyFile, readKeyFile, replaceKeyFile } from '../../storage/database/data-dir/private-files.js';
+import { addPublicKey, publicKeysOf, readPublicKeys } from '../../storage/evidence/checkpoints.js';
 
 /** With which keys checkpoints of the log are signed and checked. */
 export interface LogKeys {

@@ -13,8 +13,7 @@ import {
   type IndexedEntry,
   type IndexedLoss,
 } from '../../storage/evidence/log-entries.js';
-import { logSize } from '../../storage/evidence/log-rows.js';
-import { readTree } from '../../storage/evidence/log-tree.js';
+import { logSize, readTree } from '../../storage/evidence/log-rows.js';
 import { readHeads } from '../../storage/log/read-events.js';
 import { repairOf } from '../../storage/retention/lost-rows.js';
 import type { EngineContext } from '../engine-context.js';

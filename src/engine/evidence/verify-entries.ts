@@ -4,6 +4,7 @@ import { leafOf } from '../../core/evidence/log-entry.js';
 import type { LogReport } from '../../core/evidence/log-view.js';
 import { rootRecipe, TreeEdge } from '../../core/evidence/merkle.js';
 import { breathe } from '../../storage/database/timing.js';
+import { newestCheckpoints } from '../../storage/evidence/checkpoints.js';
 import {
   changedSince,
   returned,
@@ -12,10 +13,8 @@ import {
   unlinked,
   vanished,
 } from '../../storage/evidence/log-check.js';
-import { newestCheckpoints } from '../../storage/evidence/log-checkpoints.js';
 import { type IndexedAny, readEntries } from '../../storage/evidence/log-entries.js';
-import { logSize } from '../../storage/evidence/log-rows.js';
-import { readTree } from '../../storage/evidence/log-tree.js';
+import { logSize, readTree } from '../../storage/evidence/log-rows.js';
 import type { EngineContext } from '../engine-context.js';
 
 const ENTRIES_AT_ONCE = 2000;

@@ -4,13 +4,13 @@ import { agentPatch } from '../../core/evolution/patch.js';
 import { hasFallen, isInShare } from '../../core/evolution/version.js';
 import {
   findVersion,
+  isApprovedInLog,
   measureOf,
   outcomesOf,
   patchOf,
   takeBack,
   type VersionRow,
 } from '../../storage/evolution/agent-versions.js';
-import { isApprovedInLog } from '../../storage/evolution/approved-version.js';
 import type { RegisteredAgent } from '../agents/agent-registry.js';
 import { patchedAgent } from './patched-agent.js';
 

@@ -23,7 +23,7 @@ import {
   versionsOf,
   versionViewOf,
 } from '../../storage/evolution/agent-versions.js';
-import { requestersOf } from '../../storage/log/requesters.js';
+import { requestersOf } from '../../storage/log/read-events.js';
 import { agentNamed, type EngineContext } from '../engine-context.js';
 
 async function getEvolution(context: EngineContext, name: string, { tenant }: Caller): Promise<EvolutionView> {

@@ -7,7 +7,7 @@ import { canonical, digestOf, jsonOrNull, toJson } from '../../core/json.js';
 import { isOver } from '../../core/runs/run.js';
 import { saveAgent } from '../../storage/agents/agents.js';
 import { findVersion, insertVersion, saveReport, trialRunsOf } from '../../storage/evolution/agent-versions.js';
-import { requestersOf } from '../../storage/log/requesters.js';
+import { requestersOf } from '../../storage/log/read-events.js';
 import type { RegisteredAgent } from '../agents/agent-registry.js';
 import { agentNamed, type EngineContext } from '../engine-context.js';
 import { startRunOf } from '../runs/start-run.js';

@@ -23,8 +23,7 @@ import {
   interruptionViewOf,
   lastDecidedAbout,
 } from '../../storage/interruptions/interruptions.js';
-import { readEventsBefore, seqOf } from '../../storage/log/read-events.js';
-import { requestersOf } from '../../storage/log/requesters.js';
+import { readEventsBefore, requestersOf, seqOf } from '../../storage/log/read-events.js';
 import { inputOf, type RunRow, runViewOf } from '../../storage/runs/run-row.js';
 import { readRun } from '../../storage/runs/runs.js';
 import { toolSpecOf } from '../../tools/define/define-tool.js';

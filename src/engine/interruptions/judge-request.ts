@@ -14,7 +14,7 @@ import { nanosOf, usdOf } from '../../core/money.js';
 import { falseInterruptions } from '../../storage/integrity/shown-rows.js';
 import type { DecisionRow, InterruptionRow } from '../../storage/interruptions/interruption-rows.js';
 import { interruptionViewOf, isPast, saidOnEach } from '../../storage/interruptions/interruptions.js';
-import { requestersOf } from '../../storage/log/requesters.js';
+import { requestersOf } from '../../storage/log/read-events.js';
 import type { RunRow } from '../../storage/runs/run-row.js';
 import type { EngineContext } from '../engine-context.js';
 import { assertFits, assertRunsNow, judgeExtras } from './approval-terms.js';

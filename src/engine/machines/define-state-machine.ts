@@ -13,7 +13,7 @@ import { type InputReader, StateMachineModel } from '../../models/machines/state
 import { type DeclaredTool, isDeclared } from '../../tools/define/define-tool.js';
 import { problemBy, problemOf } from '../../tools/define/schema-parse.js';
 import type { AgentDeclaration } from '../agents/define.js';
-import { agentOfProgram } from '../plans/agent-of-program.js';
+import { agentOfProgram } from '../plans/define-plan.js';
 
 type Kept =
   | 'version'

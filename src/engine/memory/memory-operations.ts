@@ -17,7 +17,7 @@ import { deleteDocument } from '../../storage/memory/documents.js';
 import { type DocumentFilter, listDocuments, listNearest, readDocument, spacesOf } from '../../storage/memory/lists.js';
 import { unembeddedOf } from '../../storage/memory/vectors.js';
 import type { EngineContext } from '../engine-context.js';
-import { declaredSpaces, embeddingSpaces } from './embedding-spaces.js';
+import { declaredSpaces, embeddingSpaces } from './embed-documents.js';
 
 type NamedDocument = DocumentName & { readonly space: string };
 

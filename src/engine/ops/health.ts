@@ -3,7 +3,7 @@ import { requirementsSentence } from '../../core/containers/worker-offer.js';
 import type { Check, Health } from '../../core/ops/health.js';
 import { within } from '../../storage/database/timing.js';
 import { failingWebhooks } from '../../storage/ops/webhooks.js';
-import { unmetRequirements } from '../../storage/queue/unmet-requirements.js';
+import { unmetRequirements } from '../../storage/queue/queue-facts.js';
 import { workSetAside } from '../../storage/queue/work-notes.js';
 import type { EngineContext } from '../engine-context.js';
 import { SEGMENT_QUEUE } from '../queue/segment-queue.js';

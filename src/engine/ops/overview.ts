@@ -3,6 +3,7 @@ import { type Caller, mayOperate } from '../../core/caller.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { usdOf } from '../../core/money.js';
 import {
+  type AccessView,
   type BudgetList,
   type ErrorGroups,
   OVERVIEW_MOST,
@@ -13,11 +14,26 @@ import {
   type SeriesName,
   type StatsSeries,
 } from '../../core/ops/overview.js';
+import type { Stats } from '../../core/ops/stats.js';
+import type { Page, PageOf } from '../../core/page.js';
+import { RUN_STATUSES, type RunStatus } from '../../core/runs/run.js';
+import { sumSpend } from '../../storage/budgets/charges.js';
+import { legibleRows, viewOfRow } from '../../storage/database/legible-rows.js';
 import { atOneMoment } from '../../storage/database/transactions.js';
-import { budgetRows, databaseDay, errorRows, queueRows } from '../../storage/ops/overview.js';
-import { type SeriesRow, seriesRows } from '../../storage/ops/series.js';
+import { countPending } from '../../storage/interruptions/interruptions.js';
+import { countEvents } from '../../storage/log/read-events.js';
+import { type AccessFilter, type KeptAccess, listAccessRows } from '../../storage/ops/access-log.js';
+import {
+  budgetRows,
+  databaseDay,
+  errorRows,
+  queueRows,
+  type SeriesRow,
+  seriesRows,
+} from '../../storage/ops/overview.js';
+import { countRuns, cursorAfter, sumTokens } from '../../storage/runs/run-list.js';
 import type { EngineContext } from '../engine-context.js';
-import { beginningOf } from '../runs/read-runs.js';
+import { beginningOf, statusOf } from '../runs/read-runs.js';
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
@@ -157,4 +173,56 @@ export const OVERVIEW_OPERATIONS = {
   listBudgets,
   /** A count or a measure for each hour or day. Throws `invalid_request`. */
   getSeries,
+};
+
+export async function stats(context: EngineContext, tenant: string): Promise<Stats> {
+  const { knex } = context.stepContext;
+  const counts = await countRuns(knex, tenant);
+  const runs = Object.fromEntries(RUN_STATUSES.map((status) => [status, counts[status] ?? 0])) as Record<
+    RunStatus,
+    number
+  >;
+  const summary = await context.summaries.of(tenant);
+  return {
+    runs,
+    pendingInterruptions: await countPending(knex, tenant),
+    events: await countEvents(knex, tenant),
+    totalTokens: await sumTokens(knex, tenant),
+    ...(await sumSpend(knex, tenant)),
+    tasks: summary?.tasks ?? null,
+    throughput: summary?.throughput ?? null,
+  };
+}
+
+const viewOf = (row: KeptAccess): AccessView =>
+  viewOfRow(row, { table: 'access_log', row: row.id }, ({ id, at, actor, role, method, route, target, status }) => ({
+    ...{ id, at: at.toISOString(), actor, role, method, route, target, status },
+  }));
+
+async function page(
+  { stepContext: { knex } }: EngineContext,
+  filter: AccessFilter,
+  of: PageOf,
+): Promise<Page<AccessView>> {
+  const found = await listAccessRows(knex, filter, of);
+  return { ...legibleRows(found.rows, ({ id }) => id, viewOf), nextCursor: cursorAfter(found) };
+}
+
+export const ACCESS_OPERATIONS = {
+  /** Who asked for what in the tenant, newest first. */
+  listAccess: (
+    context: EngineContext,
+    { actor, ...of }: PageOf & { readonly actor?: string },
+    { tenant }: Caller,
+  ): Promise<Page<AccessView>> => page(context, { tenant, ...(actor === undefined ? {} : { actor }) }, of),
+  /** Who asked for what about a run, its task and what it waited for, newest first. Throws `run_unknown`. */
+  async listRunAccess(
+    context: EngineContext,
+    run: string,
+    { actor, ...of }: PageOf & { readonly actor?: string },
+    caller: Caller,
+  ): Promise<Page<AccessView>> {
+    await statusOf(context, run, caller);
+    return page(context, { tenant: caller.tenant, run, ...(actor === undefined ? {} : { actor }) }, of);
+  },
 };

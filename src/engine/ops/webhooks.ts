@@ -5,10 +5,12 @@ import {
   retryWaitS,
   signingKeyOf,
   type Webhook,
+  type WebhookList,
+  type WebhookView,
   webhooksConfig,
 } from '../../core/agents/webhook.js';
-import { HoldfastError } from '../../core/errors/errors.js';
-import { codeOrText } from '../../core/errors/system-code.js';
+import { type Caller, mayOperate } from '../../core/caller.js';
+import { codeOrText, HoldfastError } from '../../core/errors/errors.js';
 import { invalidConfig } from '../../core/field-errors.js';
 import type { SystemEvent } from '../../core/log/system-event.js';
 import { causesOf } from '../../models/failures/failure-causes.js';
@@ -19,11 +21,12 @@ import {
   dueWebhooks,
   releaseWebhook,
   takeWebhook,
+  toldWebhooks,
   type WebhookPlace,
   webhookFailed,
   webhookTold,
 } from '../../storage/ops/webhooks.js';
-import { untilStopped } from '../concurrency/until-stopped.js';
+import { untilStopped } from '../concurrency/work-off.js';
 import type { EngineConfig } from '../engine-config.js';
 import type { EngineContext } from '../engine-context.js';
 
@@ -216,3 +219,27 @@ function failureOf(error: unknown): string {
   const coded = causes.find((cause) => cause instanceof Error && 'code' in cause);
   return coded === undefined ? 'the server cannot be reached' : `the server cannot be reached: ${codeOrText(coded)}`;
 }
+
+/** What clients ask of webhooks. */
+export const WEBHOOK_OPERATIONS = {
+  /** The webhooks of the configuration in its order: of the caller's tenant, or with a role in the installation of all tenants. */
+  listWebhooks: async ({ webhooks, stepContext: { knex } }: EngineContext, caller: Caller): Promise<WebhookList> => {
+    const shown = webhooks.filter(({ tenant }) => tenant === caller.tenant || mayOperate(caller, 'viewer'));
+    const told = await toldWebhooks(
+      knex,
+      shown.map(({ name }) => name),
+    );
+    return {
+      items: shown.map(({ name, tenant, kinds }): WebhookView => {
+        const { problem, failingSince, behind, ...of } = told.get(name) ?? NEW;
+        const state = !told.has(name) ? 'waiting' : problem !== null ? 'failing' : behind > 0 ? 'behind' : 'told';
+        return { name, tenant, kinds: [...kinds], state, ...of, behind, failingSince, problem };
+      }),
+    };
+  },
+};
+
+const NEW = {
+  ...{ delivered: 0, deliveredAt: null, givenUp: 0, behind: 0, tries: 0, failingSince: null, problem: null },
+  nextTryAt: null,
+};

@@ -1,8 +1,7 @@
 import type { Knex } from 'knex';
 import type { Check } from '../../core/ops/health.js';
-import { namedTrouble } from '../../storage/database/database-trouble.js';
+import { namedTrouble, tryToKeep } from '../../storage/database/database-trouble.js';
 import { within } from '../../storage/database/timing.js';
-import { tryToKeep } from '../../storage/database/try-to-keep.js';
 
 /** However often one asks: this many milliseconds lie between two tries. */
 const TRY_EVERY_MS = 5000;

@@ -1,9 +1,11 @@
+import { Agent } from '@openai/agents';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { compilePlan, invalidPlan } from '../../core/plans/compile-plan.js';
 import { agentToolName } from '../../core/plans/node-call.js';
 import type { CompiledPlan, PlanDocument } from '../../core/plans/plan.js';
 import type { ToolSpec } from '../../core/tools/tool.js';
 import { PlanModel } from '../../models/plans/plan-model.js';
+import type { ProgramModel } from '../../models/program-model.js';
 import { type DeclaredTool, isDeclared, toolSpecOf } from '../../tools/define/define-tool.js';
 import { subAgent } from '../../tools/define/sub-agent.js';
 import { approvalTool } from '../../tools/plans/approve.js';
@@ -11,7 +13,32 @@ import { askHumanTool } from '../../tools/waiting/ask-human.js';
 import { sleepTool } from '../../tools/waiting/sleep.js';
 import { waitForEventTool } from '../../tools/waiting/wait-for-event.js';
 import type { AgentDeclaration } from '../agents/define.js';
-import { agentOfProgram } from './agent-of-program.js';
+
+/** A program makes as many turns as it needs; children may take what is left. */
+const MOST_TURNS = 10_000;
+
+/** What a run of a program gives is JSON, whatever its shape. */
+const jsonOutput = () => ({
+  ...{ type: 'json_schema' as const, name: 'output', strict: false },
+  schema: { type: 'object' as const, properties: {}, required: [], additionalProperties: true as const },
+});
+
+interface OfProgram {
+  readonly name: string;
+  readonly instructions: string;
+  readonly model: ProgramModel;
+  readonly tools: readonly DeclaredTool[];
+}
+
+/** An agent with a program in the place of its model. */
+export function agentOfProgram(
+  { tools, ...program }: OfProgram,
+  rest: Omit<AgentDeclaration, 'agent' | 'onDenied'>,
+): AgentDeclaration {
+  const agent = new Agent({ ...program, tools: [...tools], outputType: jsonOutput() });
+  // A call that is not granted is one that failed, which the program hears of.
+  return { maxTurns: MOST_TURNS, ...rest, agent: agent as AgentDeclaration['agent'], onDenied: 'tell' };
+}
 
 type Kept = 'version' | 'grants' | 'allowEverything' | 'separateRequester' | 'concurrency' | 'rate' | 'environment';
 type Limit = 'maxDurationMs' | 'maxElapsedMs' | 'maxTurns' | 'maxTotalTokens' | 'budget';

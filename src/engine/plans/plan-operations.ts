@@ -1,8 +1,7 @@
 import { HoldfastError } from '../../core/errors/errors.js';
 import { jsonObject, toJson } from '../../core/json.js';
 import { closureOf } from '../../core/plans/closure.js';
-import { compilePlan } from '../../core/plans/compile-plan.js';
-import { assertNoPlanCycle } from '../../core/plans/plan-cycle.js';
+import { assertNoPlanCycle, compilePlan } from '../../core/plans/compile-plan.js';
 import { type PlanCheck, type PlanCheckRequest, type PlanView, readingOf } from '../../core/plans/plan-view.js';
 import type { EngineContext } from '../engine-context.js';
 import { assertNamedApart, specsOf, toolsOfNodes } from './define-plan.js';

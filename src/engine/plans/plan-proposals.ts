@@ -18,8 +18,7 @@ import { askHumanTool } from '../../tools/waiting/ask-human.js';
 import { sleepTool } from '../../tools/waiting/sleep.js';
 import { waitForEventTool } from '../../tools/waiting/wait-for-event.js';
 import type { AgentDeclaration } from '../agents/define.js';
-import { agentOfProgram } from './agent-of-program.js';
-import { assertNamedApart, type PlanDeclaration, specsOf } from './define-plan.js';
+import { agentOfProgram, assertNamedApart, type PlanDeclaration, specsOf } from './define-plan.js';
 import { assertCovers, declaredCapabilities } from './plan-grants.js';
 
 /** What plans may be made of that agents propose. */

@@ -5,10 +5,12 @@ import { fieldErrorsOf, invalidConfig, invalidRequest } from '../../core/field-e
 import {
   type AlertList,
   type AlertView,
+  comparedOf,
+  nextStanding,
   type SilenceAlert,
   silenceAlert as silenceShape,
+  windowsOf,
 } from '../../core/quality/alert.js';
-import { comparedOf, nextStanding, windowsOf } from '../../core/quality/alert-state.js';
 import { DIFFICULTIES } from '../../core/tasks/task-definition.js';
 import {
   type AlertRow,
@@ -20,7 +22,7 @@ import {
   readAlerts,
   setSilence,
 } from '../../storage/quality/alerts.js';
-import { levelOfFailure } from '../concurrency/failure-level.js';
+import { levelOfFailure } from '../concurrency/work-off.js';
 import type { EngineConfig } from '../engine-config.js';
 import type { EngineContext } from '../engine-context.js';
 

@@ -1,8 +1,7 @@
 import type { DBOSClient } from '@dbos-inc/dbos-sdk';
 import type { Knex } from 'knex';
 import type { QueuedSegment, SegmentName, SegmentQueue, TakenSegment } from '../../../steps/context.js';
-import { queueKey, queuePriority } from '../../core/queue/dispatch.js';
-import { wakeText } from '../../core/queue/wake.js';
+import { queueKey, queuePriority, wakeText } from '../../core/queue/dispatch.js';
 import { SEGMENT_WORKFLOW } from '../../core/runs/run.js';
 import { rawConnection } from '../../storage/database/transactions.js';
 import {

@@ -15,13 +15,15 @@ import type { KeyedEvent } from '../../core/log/recording.js';
 import { nanosOf } from '../../core/money.js';
 import { type ReplayReport, type ReplayRequest, replayRequest } from '../../core/replay/replay.js';
 import { UNMETERED } from '../../metrics/meter.js';
-import { noDatabase } from '../../storage/database/no-database.js';
+import { noDatabase } from '../../storage/database/database.js';
 import { atOneMoment } from '../../storage/database/transactions.js';
+import { pausedRunsOf } from '../../storage/evolution/agent-versions.js';
 import { markTool, type ToolMark } from '../../storage/replay/tool-marks.js';
 import { limitsOf, type RunRow } from '../../storage/runs/run-row.js';
 import { McpConnections } from '../../tools/mcp/mcp-connections.js';
 import type { RegisteredAgent } from '../agents/agent-registry.js';
 import { agentNamed, type EngineContext } from '../engine-context.js';
+import type { ReplayWaiting } from '../evolution/trial.js';
 import { grantsToday, readForReplay, type StoredRun } from './replayed-run.js';
 
 /** How calls of deterministic tools are executed again, and who hears of those that differ. */
@@ -239,3 +241,20 @@ export async function replayStored(
     return unreplayed(report, error);
   }
 }
+
+const REPLAYED_MOST = 20;
+
+/** What replays of the newest paused runs say under a patched definition. */
+export const replayWaiting: ReplayWaiting = async (context, patched, tenant, signal) => {
+  const { knex } = context.stepContext;
+  const agents = new Map([...context.agents, [patched.name, patched]]);
+  const found = { replayed: 0, same: 0, differ: 0, refused: 0 };
+  for (const id of await pausedRunsOf(knex, tenant, patched.name, REPLAYED_MOST)) {
+    const { result } = await replayStored(agents, await readStored(knex, tenant, id, signal), grantsToday, { signal });
+    found.replayed += 1;
+    if (result === 'same') found.same += 1;
+    else if (result === 'diverged') found.differ += 1;
+    else found.refused += 1;
+  }
+  return found;
+};

@@ -10,7 +10,7 @@ import {
   type SubjectErasureView,
 } from '../../core/retention/erasure.js';
 import { isOver } from '../../core/runs/run.js';
-import { enterForgotten } from '../../storage/evidence/forgotten-documents.js';
+import { enterForgotten } from '../../storage/evidence/log-entries.js';
 import { exportsOfErasure } from '../../storage/exports/exported-runs.js';
 import { removeOwned } from '../../storage/memory/erase.js';
 import type { NamedWork } from '../../storage/queue/work-notes.js';
@@ -28,8 +28,8 @@ import {
   takeErasureRequest,
 } from '../../storage/retention/subjects.js';
 import { readRun } from '../../storage/runs/runs.js';
-import { levelOfFailure } from '../concurrency/failure-level.js';
 import { maintenanceWork } from '../concurrency/repeated-work.js';
+import { levelOfFailure } from '../concurrency/work-off.js';
 import type { EngineContext } from '../engine-context.js';
 import { stopByItself } from '../runs/cancel-run.js';
 import { eraseLocked } from './delete-run.js';

@@ -21,9 +21,10 @@ import {
   takeChore,
 } from '../../storage/database/chores.js';
 import { compactFiles, isToCompact } from '../../storage/database/pglite/compact.js';
-import { enterForgotten } from '../../storage/evidence/forgotten-documents.js';
+import { enterForgotten } from '../../storage/evidence/log-entries.js';
+import { packNext } from '../../storage/log/packed-events.js';
+import { EXPIRED } from '../../storage/memory/documents.js';
 import { removeExpiredDocuments } from '../../storage/memory/erase.js';
-import { EXPIRED } from '../../storage/memory/gone-documents.js';
 import {
   countOfRule,
   countToTrim,
@@ -33,11 +34,33 @@ import {
   trimRows,
 } from '../../storage/retention/retention.js';
 import { removeEmptyBatches } from '../../storage/tasks/batches.js';
-import { levelOfFailure } from '../concurrency/failure-level.js';
 import { maintenanceWork, ofAll } from '../concurrency/repeated-work.js';
+import { levelOfFailure } from '../concurrency/work-off.js';
 import type { EngineContext } from '../engine-context.js';
 import { eraseLocked, removeLocked } from './delete-run.js';
-import { hourlyChore, TAKEN_MS } from './hourly-chore.js';
+
+const EVERY_MS = 3_600_000;
+/** For so long a worker has a chore: one that dies with it holds it up no longer. */
+const TAKEN_MS = 60_000;
+
+interface HourlyChore {
+  readonly chore: string;
+  /** As it is counted and told. */
+  readonly name: string;
+  readonly isStopping: () => boolean;
+}
+
+/** Does a chore of all tenants if it is due and no other worker has it. It is due again in an hour, or at once where it was stopped. */
+async function hourlyChore(
+  context: EngineContext,
+  { chore, name, isStopping }: HourlyChore,
+  work: () => Promise<void>,
+): Promise<void> {
+  const { knex } = context.stepContext;
+  if (!(await takeChore(knex, chore, TAKEN_MS))) return;
+  await maintenanceWork(context, ofAll(name), work);
+  await putOffChore(knex, chore, isStopping() ? 0 : EVERY_MS);
+}
 
 const CHORE = 'retention';
 /** Before the name of a tenant: what was asked for of it alone. */
@@ -226,4 +249,31 @@ async function compact({ stepContext, log }: EngineContext, isStopping: () => bo
       what,
       'tables of the database are too large to be compacted beside the work: stop the server and run `holdfast compact`',
     );
+}
+
+const PACKING = 'pack';
+const PACKED_AT_ONCE = 20;
+const DAY_MS = 86_400_000;
+
+/** Packs the logs of runs that were over long enough, whenever it is due, one worker at a time and in small transactions. */
+export async function packLogs(context: EngineContext, isStopping: () => boolean): Promise<void> {
+  const { packLogsDays: days } = context.retention;
+  if (days === null) return;
+  await hourlyChore(context, { chore: PACKING, name: 'packing of logs', isStopping }, async () => {
+    const { knex } = context.stepContext;
+    let runs = 0;
+    let events = 0;
+    for (let more = true; more && !isStopping(); ) {
+      const packed = await packNext(knex, days * DAY_MS, PACKED_AT_ONCE);
+      runs += packed.runs;
+      events += packed.events;
+      more = packed.more;
+      await putOffChore(knex, PACKING, TAKEN_MS);
+    }
+    if (runs > 0)
+      context.log.info(
+        { component: 'retention', event: 'logs_packed', runs, events },
+        'events of runs that were over long ago were packed',
+      );
+  });
 }

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { environmentVariable, SETTINGS } from '../../config.js';
+import { HoldfastError } from '../../core/errors/errors.js';
 import { KEY_VARIABLES } from '../../core/evidence/key-settings.js';
 import { jsonOrNull } from '../../core/json.js';
+import { problemOf, type Setting } from '../../core/setting.js';
 import { knowAddress, knowSecret } from '../../models/secrets/known-secrets.js';
 import { fileSecret, type Secret } from '../../models/secrets/secret.js';
 
@@ -49,4 +51,12 @@ function knowTokens(list: string): void {
   for (const token of tokens) knowSecret(token);
   // Nothing can be told apart in it.
   if (tokens.length === 0) knowSecret(list);
+}
+
+/** One setting of the environment, and no other one is looked at. Throws `config_invalid`, which names it. */
+export function readSetting<T>(setting: Setting<T>): T {
+  const value = environmentVariable(setting.name) ?? undefined;
+  const problem = problemOf(setting, { [setting.name]: value });
+  if (problem !== null) throw new HoldfastError('config_invalid', problem.detail, { fields: [problem] });
+  return setting.parse(value);
 }

@@ -4,9 +4,11 @@ import { open, readFile, rename, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { RunState } from '@openai/agents';
+import type { Knex } from 'knex';
 import { z } from 'zod';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { digestOf, type JsonValue, jsonValue, toJson } from '../../core/json.js';
+import { readSavedState, removeSavedState, writeSavedState } from '../../storage/agents/saved-states.js';
 import { makeDirectory } from '../../storage/database/data-dir/private-files.js';
 
 /** A state in a file that only its owner may read. Writing replaces the file at once and is on the disk when it returns. */
@@ -221,3 +223,11 @@ export interface RunStateBackend {
   /** Nothing saved is no error. */
   remove(): Promise<void>;
 }
+
+/** Keeps a saved state in the database of an engine, under a name of a tenant. */
+export const savedStateBackend = (db: Knex, tenant: string, name: string): RunStateBackend => ({
+  place: `the saved state ${JSON.stringify(name)}`,
+  read: () => readSavedState(db, tenant, name),
+  write: (text) => writeSavedState(db, tenant, name, text),
+  remove: () => removeSavedState(db, tenant, name),
+});

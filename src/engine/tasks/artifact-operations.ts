@@ -6,7 +6,7 @@ import type { AnchoredReport } from '../../core/evidence/log-view.js';
 import type { EventKind } from '../../core/log/event.js';
 import type { ExportedFile } from '../../datasets/read-export.js';
 import { forgetArtifacts, takeDropped } from '../../storage/tasks/artifacts.js';
-import { levelOfFailure } from '../concurrency/failure-level.js';
+import { levelOfFailure } from '../concurrency/work-off.js';
 import type { EngineContext } from '../engine-context.js';
 import { listEvents } from '../log/read-log.js';
 

@@ -5,9 +5,8 @@ import type { EngineContext } from '../engine-context.js';
 import { listArtifacts, readArtifact } from './artifact-operations.js';
 import { BATCH_OPERATIONS } from './batch-operations.js';
 import { REGISTRY_OPERATIONS } from './registry-operations.js';
-import { requeueTask } from './requeue-task.js';
 import { submitTask } from './submit-task.js';
-import { cancelTask, getTask, listTasks } from './task-operations.js';
+import { cancelTask, getTask, listTasks, requeueTask } from './task-operations.js';
 
 /** What clients ask of tasks, their definitions and their batches. */
 export const TASK_OPERATIONS = {

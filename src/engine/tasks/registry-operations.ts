@@ -11,12 +11,12 @@ import {
   DIFFERENCES_MOST,
   definitionFilter,
   deprecateTask,
+  differencesOf,
   idOf,
   type NamedVersion,
   type RegisterTask,
   registerTask as registerTaskShape,
 } from '../../core/tasks/registry.js';
-import { differencesOf } from '../../core/tasks/task-differences.js';
 import { legibleRows } from '../../storage/database/legible-rows.js';
 import { cursorAfter } from '../../storage/runs/run-list.js';
 import { findRegistered, listRegistered, setDeprecated, summaryOf } from '../../storage/tasks/registry.js';

@@ -3,7 +3,7 @@ import { HoldfastError, isOfOne } from '../../core/errors/errors.js';
 import { fieldErrorsOf, invalidRequest } from '../../core/field-errors.js';
 import { sha256 } from '../../core/json.js';
 import { Allowance } from '../../core/limits/allowance.js';
-import { BATCH_TASKS_MAX, type BatchAnswer, type BatchLine, batchTask } from '../../core/tasks/task-batch.js';
+import { BATCH_TASKS_MAX, type BatchAnswer, type BatchLine, batchTask } from '../../core/tasks/batch.js';
 import { databaseTrouble } from '../../storage/database/database-trouble.js';
 import { sideBySide } from '../../storage/database/transactions.js';
 import { takenKeys } from '../../storage/runs/idempotency.js';

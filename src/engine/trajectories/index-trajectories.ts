@@ -13,9 +13,8 @@ import {
   sketchesBefore,
 } from '../../storage/trajectories/trajectories.js';
 import { isDone, shortDue, takeDue } from '../../storage/trajectories/trajectories-due.js';
-import { levelOfFailure } from '../concurrency/failure-level.js';
 import { maintenanceWork } from '../concurrency/repeated-work.js';
-import { workOff } from '../concurrency/work-off.js';
+import { levelOfFailure, workOff } from '../concurrency/work-off.js';
 import type { EngineContext } from '../engine-context.js';
 
 /** With how many others a run is compared. */

@@ -1,14 +1,16 @@
 import { HoldfastError } from '../../core/errors/errors.js';
 import type { StopMode } from '../../core/queue/worker.js';
+import { takeChore } from '../../storage/database/chores.js';
 import { dropExpiredEvents } from '../../storage/interruptions/emitted-events.js';
 import { restoreTimers } from '../../storage/interruptions/timers.js';
+import { recordQueueDepth } from '../../storage/ops/system-events.js';
 import { forgetStarts, keySegments } from '../../storage/queue/dispatch-limits.js';
 import { forgetOldNotes } from '../../storage/queue/work-notes.js';
-import { forgetOldWorkers, recordHeartbeat } from '../../storage/queue/workers.js';
+import { forgetOldWorkers, recordHealthChanges, recordHeartbeat } from '../../storage/queue/workers.js';
 import { cancelledAmong } from '../../storage/runs/runs.js';
-import { levelOfFailure } from '../concurrency/failure-level.js';
+import { recordTaskStalled } from '../../storage/tasks/task-events.js';
 import { elapsedMs, leftOut, repeating } from '../concurrency/repeated-work.js';
-import { workOff } from '../concurrency/work-off.js';
+import { levelOfFailure, workOff } from '../concurrency/work-off.js';
 import { settleContainers } from '../containers/settle-containers.js';
 import type { EngineContext } from '../engine-context.js';
 import { signLog } from '../evidence/log-operations.js';
@@ -18,17 +20,13 @@ import { tellWebhooks } from '../ops/webhooks.js';
 import { evaluateAlerts } from '../quality/alerts.js';
 import { SEGMENT_QUEUE } from '../queue/segment-queue.js';
 import { goOnErasing } from '../retention/erase-subject.js';
-import { packLogs } from '../retention/pack-logs.js';
-import { compactErased, retain } from '../retention/retention.js';
-import { publishSystemEvents } from '../streaming/publish-system-events.js';
+import { compactErased, packLogs, retain } from '../retention/retention.js';
 import { removeDropped } from '../tasks/artifact-operations.js';
 import { retryTasks } from '../tasks/retry-tasks.js';
 import { indexDue } from '../trajectories/index-trajectories.js';
-import { detectClockRollback } from './clock-rollback.js';
 import { settleDueDeadlines } from './due-deadlines.js';
 import { rebuildLeft } from './rebuild-left.js';
 import { endOverdue } from './run-deadlines.js';
-import { reportStalledRuns } from './stalled-runs.js';
 import { requeueAbandoned, sweep } from './sweep.js';
 import { detectDeadWorkers } from './takeover.js';
 import type { WorkerLease } from './worker-lease.js';
@@ -155,4 +153,64 @@ function dropEvents({ stepContext }: EngineContext, isStopping: () => boolean): 
   const batch = async (): Promise<boolean> =>
     (await dropExpiredEvents(knex, new Date(now()), EVENTS_AT_ONCE)) === EVENTS_AT_ONCE;
   return workOff({ batch, isBusy: () => false, isStopping });
+}
+
+/** Smaller steps delay nothing by much. */
+const STEP_MS = 500;
+
+/**
+ * Looks, whenever it is called, whether the time of day of this process was set back, and wakes the dispatcher then: DBOS looks
+ * for work by itself at times of day, and would next do so when it is as late again as it was.
+ */
+function detectClockRollback({ stepContext }: EngineContext): () => void {
+  const offsetMs = (): number => Date.now() - performance.now();
+  let last = offsetMs();
+  return () => {
+    const now = offsetMs();
+    if (now < last - STEP_MS) stepContext.queue.wake();
+    last = now;
+  };
+}
+
+/**
+ * Tells of runs that are at work here and had no step begin or end for long, once for each silence, and ends them where that is
+ * configured. What is told is committed before anything is ended.
+ */
+async function reportStalledRuns(context: EngineContext): Promise<void> {
+  const { stepContext, running, stalls, log } = context;
+  for (const { runId, silentMs } of running.silent(stalls.afterMs)) {
+    const seconds = Math.floor(silentMs / 1000);
+    const taskId = await recordTaskStalled(stepContext.knex, runId, { seconds, ended: stalls.end });
+    running.told(runId);
+    stepContext.metrics.stalled();
+    log.warn(
+      { component: 'worker', event: 'run_stalled', taskId, runId, seconds, ended: stalls.end },
+      'a run made no progress',
+    );
+    if (stalls.end) running.stall(runId);
+  }
+}
+
+const CHORE = 'system_events';
+const EVERY_MS = 5000;
+
+/**
+ * Tells what is true without a transaction that makes it so: that a worker fell silent, and how long the queue is. One process at a
+ * time looks, and what changed is kept together with what was told of it. Gives every event its place. Throws nothing.
+ */
+async function publishSystemEvents({ stepContext: { knex }, system, log }: EngineContext): Promise<void> {
+  try {
+    if (await takeChore(knex, CHORE, EVERY_MS)) {
+      await knex.transaction(async (trx) => {
+        await recordHealthChanges(trx);
+        await recordQueueDepth(trx, SEGMENT_QUEUE);
+      });
+    }
+    await system.look();
+  } catch (error) {
+    log[levelOfFailure(error)](
+      { component: 'system_events', event: 'not_told', error: String(error) },
+      'events of the system could not be told; it is tried again',
+    );
+  }
 }

@@ -2,8 +2,8 @@ import { rebuildSegment } from '../../../steps/segment/rebuild-segment.js';
 import { SEGMENT_WORKFLOW } from '../../core/runs/run.js';
 import { olderSegments } from '../../storage/dbos/segment-rows.js';
 import { readRun } from '../../storage/runs/runs.js';
-import { levelOfFailure } from '../concurrency/failure-level.js';
 import { maintenanceWork } from '../concurrency/repeated-work.js';
+import { levelOfFailure } from '../concurrency/work-off.js';
 import { RECORDING_VERSION } from '../dbos/recording-version.js';
 import type { EngineContext } from '../engine-context.js';
 

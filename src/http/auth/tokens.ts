@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { installationOf, TOKEN_LENGTH_MIN, type Token } from '../../core/access-token.js';
 import type { Caller } from '../../core/caller.js';
-import { HoldfastError } from '../../core/errors/errors.js';
-import { codeOrText } from '../../core/errors/system-code.js';
+import { codeOrText, HoldfastError } from '../../core/errors/errors.js';
 import { knowSecret } from '../../models/secrets/known-secrets.js';
 import { takeDataDir } from '../../storage/database/data-dir/data-dir.js';
 

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import type { Request, Response } from 'express';
 import { HoldfastError } from '../../core/errors/errors.js';
-import type { BatchLine } from '../../core/tasks/task-batch.js';
+import type { BatchLine } from '../../core/tasks/batch.js';
 import { withoutSecrets } from '../../models/secrets/known-secrets.js';
 import { breathe } from '../../storage/database/timing.js';
 import { assertShallow, encodedBody, parseBody } from './body.js';

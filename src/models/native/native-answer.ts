@@ -10,7 +10,7 @@ import type {
   StreamPart,
   TokenUsage,
   WholeAnswer,
-} from './ai-sdk.js';
+} from './native-packages.js';
 
 type Message = Prompt[number];
 type Assistant = Extract<Message, { role: 'assistant' }>;

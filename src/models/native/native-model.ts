@@ -1,25 +1,27 @@
-import type {
-  Model,
-  ModelRequest,
-  ModelResponse,
-  ModelRetryAdvice,
-  ModelRetryAdviceRequest,
-  protocol,
-  StreamEvent,
+import {
+  type Model,
+  type ModelRequest,
+  type ModelResponse,
+  type ModelRetryAdvice,
+  type ModelRetryAdviceRequest,
+  type protocol,
+  type StreamEvent,
+  UserError,
 } from '@openai/agents';
-import { isRecord } from '../../core/json.js';
-import { textOf } from '../failures/failure-causes.js';
+import { HoldfastError } from '../../core/errors/errors.js';
+import { isRecord, jsonOrNull } from '../../core/json.js';
+import { messageIn } from '../failures/error-answer.js';
+import { causesOf, textOf } from '../failures/failure-causes.js';
 import { ModelCallError } from '../failures/model-call-error.js';
 import { retryAdviceOf } from '../failures/model-failure.js';
 import type { Destination } from '../openai/endpoint.js';
+import { endpointFailure } from '../openai/endpoint-calls.js';
 import { abortError, throwIfAborted } from '../providers/abort.js';
 import { finishReasonOf } from '../providers/answer-terms.js';
 import { argumentsEvent, doneEvent, isOutputItem, reasoningEvent } from '../providers/response-events.js';
 import { usageOf } from '../providers/streamed-response.js';
-import type { LanguageModel } from './ai-sdk.js';
 import { NativeAnswer } from './native-answer.js';
-import { nativeFailure } from './native-failure.js';
-import type { NativePackages } from './native-packages.js';
+import type { LanguageModel, NativePackages } from './native-packages.js';
 import { nativeRequest, ownItems } from './native-request.js';
 
 interface NativeModelOptions {
@@ -130,3 +132,51 @@ const withoutId = (event: StreamEvent): StreamEvent =>
 
 const broken = (): ModelCallError =>
   new ModelCallError('model_failed', 'The answer is broken: it ended before it was done.', { retryable: true });
+
+/** The kinds of Anthropic's errors by the status that they have outside of a stream. */
+const STATUS_OF_KIND: { readonly [kind: string]: number } = {
+  invalid_request_error: 400,
+  authentication_error: 401,
+  billing_error: 402,
+  permission_error: 403,
+  not_found_error: 404,
+  request_too_large: 413,
+  rate_limit_error: 429,
+  api_error: 500,
+  timeout_error: 504,
+  overloaded_error: 529,
+};
+
+/** What the AI SDK refuses before it sends a request. */
+const REFUSALS = new Set(['AI_UnsupportedFunctionalityError', 'AI_InvalidPromptError', 'AI_InvalidArgumentError']);
+
+/** Reads an error of the AI SDK: returns what the failed call throws, as the other models of Holdfast throw it. */
+function nativeFailure(error: unknown, destination: Destination, model: string, started: boolean): unknown {
+  const chain = causesOf(error);
+  if (chain.some((item) => item instanceof HoldfastError)) return endpointFailure(error, destination, model, started);
+  const refusal = chain.find((item) => REFUSALS.has(textOf(item, 'name') ?? ''));
+  if (refusal !== undefined) return new UserError(`${model}: ${textOf(refusal, 'message')}`);
+  return endpointFailure(said(error), destination, model, started);
+}
+
+/** The error of an answer, with the fields that `classifyModelFailure` judges. */
+function said(error: unknown): unknown {
+  if (!isRecord(error)) return error;
+  const body = jsonOrNull(textOf(error, 'responseBody') ?? '') ?? error;
+  const inner = isRecord(body) && isRecord(body['error']) ? body['error'] : body;
+  const kind = textOf(inner, 'type');
+  const status = STATUS_OF_KIND[kind ?? ''] ?? error['statusCode'];
+  if (typeof status !== 'number' || status < 400) return error;
+  const message = messageIn(body) ?? textOf(error, 'message') ?? '';
+  return Object.assign(new Error(message, { cause: error['cause'] }), {
+    ...{ status, code: textOf(inner, 'code') ?? undefined, type: kind ?? undefined },
+    headers: headersOf(error['responseHeaders']),
+  });
+}
+
+function headersOf(value: unknown): Headers {
+  const headers = new Headers();
+  for (const [name, text] of Object.entries(isRecord(value) ? value : {}))
+    if (typeof text === 'string') headers.set(name, text);
+  return headers;
+}

@@ -1,8 +1,18 @@
+import type { AnthropicProvider } from '@ai-sdk/anthropic';
 import type { Model } from '@openai/agents';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { ADAPTER_PACKAGE, type NativeProviderRow } from '../../core/models/model-provider-table.js';
 import { installCommand, type OptionalPackage, whyNotLoaded } from '../../core/optional-package.js';
-import type { LanguageModel } from './ai-sdk.js';
+
+/** The types of the AI SDK's models, version 3, as far as Holdfast touches them. */
+export type LanguageModel = ReturnType<AnthropicProvider['languageModel']>;
+export type CallOptions = Parameters<LanguageModel['doGenerate']>[0];
+export type Prompt = CallOptions['prompt'];
+export type WholeAnswer = Awaited<ReturnType<LanguageModel['doGenerate']>>;
+export type StreamedAnswer = Awaited<ReturnType<LanguageModel['doStream']>>;
+export type StreamPart = StreamedAnswer['stream'] extends ReadableStream<infer P> ? P : never;
+export type FinishReason = WholeAnswer['finishReason'];
+export type TokenUsage = WholeAnswer['usage'];
 
 /** Where the AI SDK sends its requests, and how. */
 export interface NativeSettings {

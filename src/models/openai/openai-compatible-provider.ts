@@ -5,19 +5,27 @@ import {
   OpenAIChatCompletionsModel,
   OpenAIProvider,
 } from '@openai/agents';
+import { z } from 'zod';
 import { type FieldError, HoldfastError } from '../../core/errors/errors.js';
 import { invalidConfig, pointerTo } from '../../core/field-errors.js';
 import { MODEL_PROVIDERS, type ModelProviderRow } from '../../core/models/model-provider-table.js';
+import { tokenCount } from '../budgets/usage-tokens.js';
 import { openaiRecording } from '../cassettes/openai-recording.js';
+import { ChatModel } from '../dialects/chat-model.js';
 import type { Dialect } from '../dialects/dialect.js';
 import { dialectOf } from '../dialects/dialect-of.js';
-import { ChatModel } from '../providers/chat-model.js';
-import type { EmbeddingProvider, EmbeddingRequest } from '../providers/embedding-provider.js';
+import { abortError } from '../providers/abort.js';
+import {
+  type EmbeddingProvider,
+  type EmbeddingRequest,
+  firstProblem,
+  wrongEmbeddings,
+} from '../providers/embedding-provider.js';
 import { fileSecret, missingAt, type Secret, variableSecret } from '../secrets/secret.js';
 import { type Endpoint, endpointOf } from './endpoint.js';
+import { endpointFailure } from './endpoint-calls.js';
 import { EndpointClient } from './openai-client.js';
 import { isWebAddress, type OpenAICompatibleOptions, problemsOf, WEB } from './openai-compatible-options.js';
-import { openaiEmbeddings } from './openai-embeddings.js';
 import { ResponsesModel } from './responses-model.js';
 
 /** A model at an endpoint. Recordings of older builds name no dialect, and are played by the SDK's own model. */
@@ -164,4 +172,42 @@ export class OpenAICompatibleProvider implements ModelProvider, EmbeddingProvide
 async function apiOfSdk(openAIClient: EndpointClient): Promise<'responses' | 'chat'> {
   const model = await new OpenAIProvider({ openAIClient }).getModel('any');
   return model instanceof OpenAIChatCompletionsModel ? 'chat' : 'responses';
+}
+
+const answer = z.looseObject({
+  data: z.array(z.looseObject({ index: z.int().min(0), embedding: z.array(z.number()) })),
+  usage: z.looseObject({ prompt_tokens: z.unknown() }).nullish().catch(null),
+});
+
+/** Asks `POST /embeddings` of an endpoint once. Throws as its models do. */
+async function openaiEmbeddings(
+  client: EndpointClient,
+  endpoint: Endpoint,
+  { model, texts, signal, used }: EmbeddingRequest,
+): Promise<readonly (readonly number[])[]> {
+  try {
+    const body = { model, input: [...texts], encoding_format: 'float' as const };
+    const made: unknown = await client.embeddings.create(body, signal === undefined ? {} : { signal });
+    return vectorsIn(made, model, texts.length, used);
+  } catch (error) {
+    throw signal?.aborted === true ? abortError(signal) : endpointFailure(error, endpoint, model, false);
+  }
+}
+
+function vectorsIn(
+  made: unknown,
+  model: string,
+  count: number,
+  used: EmbeddingRequest['used'],
+): readonly (readonly number[])[] {
+  const parsed = answer.safeParse(made);
+  if (!parsed.success) throw wrongEmbeddings(model, firstProblem(parsed.error));
+  const tokens = tokenCount(parsed.data.usage?.prompt_tokens);
+  if (tokens !== null) used?.(tokens);
+  const byIndex = new Map(parsed.data.data.map(({ index, embedding }) => [index, embedding]));
+  return Array.from({ length: count }, (_, index) => {
+    const vector = byIndex.get(index);
+    if (vector === undefined) throw wrongEmbeddings(model, `number ${index} of ${count} is missing`);
+    return vector;
+  });
 }

@@ -1,4 +1,5 @@
 import type { Model, ModelProvider, ModelRequest, ModelResponse, StreamEvent } from '@openai/agents';
+import { HoldfastError } from '../../core/errors/errors.js';
 import type { Route, RouteOutcome } from '../../core/routing/route.js';
 import { breakerResultOf, outcomeOf } from '../../core/routing/route-failure.js';
 import { needOf } from '../../core/routing/route-need.js';
@@ -18,8 +19,7 @@ import {
 import { targetOf } from '../providers/multi-model-provider.js';
 import { AttemptRefused, attemptOf } from '../providers/single-attempt.js';
 import { AttemptClock, firstToken } from './attempt-limits.js';
-import { RouteFailed } from './route-failed.js';
-import { RouteWalk } from './route-walk.js';
+import { RouteFailed, RouteWalk } from './route-walk.js';
 import { RouterState } from './router-state.js';
 
 /**
@@ -226,7 +226,7 @@ export interface AttemptNote {
 }
 
 /** What a router works with. */
-export interface RouterContext {
+interface RouterContext {
   /** Gives the models of the candidates. */
   readonly models: ModelProvider;
   readonly costOf: CostOf;
@@ -263,5 +263,24 @@ export class RouterModel implements AttemptingModel {
 
   getStreamedResponse(request: ModelRequest): AsyncIterable<StreamEvent> {
     return this.attempt(NO_RUN).getStreamedResponse(request);
+  }
+}
+
+/** The routers of a configuration, as the provider of `router/<name>`. Each is made once, with what it knows of its candidates. */
+export class RouterProvider implements ModelProvider {
+  readonly #routers: ReadonlyMap<string, RouterModel>;
+
+  constructor(plans: readonly RouterPlan[], context: RouterContext) {
+    this.#routers = new Map(plans.map((plan) => [plan.name, new RouterModel(plan, context)]));
+  }
+
+  /** Throws `model_unknown` for a name that no router has. */
+  async getModel(modelName = ''): Promise<Model> {
+    const router = this.#routers.get(modelName);
+    if (router !== undefined) return router;
+    const known = [...this.#routers.keys()].join(', ') || 'none';
+    throw new HoldfastError('model_unknown', `There is no router ${JSON.stringify(modelName)}. Known: ${known}.`, {
+      hint: 'Use one of the routers of holdfast.config.ts, or add it to `routers`.',
+    });
   }
 }

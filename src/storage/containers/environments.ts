@@ -1,9 +1,9 @@
 import type { Knex } from 'knex';
 import type { EnvironmentIdentity, EnvironmentName, EnvironmentPurpose } from '../../core/containers/environment.js';
 import { type EnvironmentSpec, environmentSpec } from '../../core/containers/environment-spec.js';
-import type { SeenEnvironment } from '../../core/containers/step-environment.js';
 import { canonical } from '../../core/json.js';
 import { OVER } from '../../core/runs/run.js';
+import type { SeenEnvironment } from '../../core/trajectories/trajectory-step.js';
 import { readJson } from '../database/stored-json.js';
 
 /**

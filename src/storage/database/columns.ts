@@ -22,3 +22,9 @@ export async function databaseTimeMs(db: Knex): Promise<number> {
   const { rows } = await db.raw('select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms');
   return rows[0].ms;
 }
+
+/** Narrows rows of a table, by its name in the statement, to those that have what is given; undefined: whatever they have. */
+export function whereSame(query: Knex.QueryBuilder, table: string, same: { readonly [column: string]: unknown }): void {
+  for (const [column, value] of Object.entries(same))
+    if (value !== undefined) query.where({ [`${table}.${column}`]: value });
+}

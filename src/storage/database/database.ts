@@ -1,5 +1,6 @@
-import type { Knex } from 'knex';
+import knex, { type Knex } from 'knex';
 import type { Pool } from 'pg';
+import { HoldfastError } from '../../core/errors/errors.js';
 
 /** A lock of this process's session; it goes with the session, however that ends. */
 export interface SessionLock {
@@ -50,3 +51,14 @@ export interface DatabaseOptions {
   /** Connections of DBOS's pool; the embedded database has none. */
   readonly poolSize?: number;
 }
+
+/** What knex would print, it also throws. */
+export const silentLog: Knex.Logger = { warn() {}, error() {}, debug() {} };
+
+const refuse = async (): Promise<never> => {
+  throw new HoldfastError('internal', 'What is executed here reads and writes no database.');
+};
+
+/** A knex that reaches nothing: every statement is refused. For what must have no effect, whatever it executes. */
+export const noDatabase = (): Knex =>
+  knex({ client: 'pg', connection: refuse, pool: { min: 0, max: 1 }, log: silentLog });

@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream';
 import type pg from 'pg';
+import type { Pool } from 'pg';
 import { newClient } from './postgres/postgres-place.js';
 import { PreparedClient } from './postgres/prepared-client.js';
 import { END_WITHIN_MS, within } from './timing.js';
@@ -119,4 +120,20 @@ export class SilentConnections {
     void within(END_WITHIN_MS, asking.end()).catch(() => {});
     return states;
   }
+}
+
+type Connected = (error: Error, client: undefined, done: () => void) => void;
+
+/**
+ * From now on a pool gives no one a connection, and who waits for one still gets it: `end` would leave those waiting forever
+ * that asked in the same moment.
+ */
+export function refuseConnections(pool: Pool): void {
+  const refusal = () => new Error('This process has stopped, and its pool gives no connection any more.');
+  const connect = (callback?: Connected): Promise<never> | undefined => {
+    if (callback === undefined) return Promise.reject(refusal());
+    callback(refusal(), undefined, () => {});
+    return undefined;
+  };
+  Object.assign(pool, { connect });
 }

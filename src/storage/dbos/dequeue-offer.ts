@@ -1,6 +1,6 @@
 import { NEEDS_CONTAINER } from '../../core/queue/dispatch.js';
 import { NOW_MS } from '../database/columns.js';
-import { fitsSql, numberSql, requiredSql } from '../queue/offer-sql.js';
+import { fitsSql, numberSql, requiredSql } from '../queue/queue-facts.js';
 import { OLD } from '../queue/workers.js';
 
 /** Rows with what those before them take of the capacity of this worker. */

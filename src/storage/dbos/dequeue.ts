@@ -2,8 +2,8 @@ import type { Pool, PoolClient, QueryConfig, QueryResult } from 'pg';
 import { BAND_WIDTH, KEY_SEPARATOR, NEEDS_CONTAINER } from '../../core/queue/dispatch.js';
 import { NOW_MS } from '../database/columns.js';
 import type { Database } from '../database/database.js';
-import { claimSql, newestVersionSql } from './claim-sql.js';
 import { HAS_PLACE, ranked, sharesSql } from './dequeue-offer.js';
+import { claimSql, newestVersionSql } from './queued-segments.js';
 import { runIdSql } from './workflow-id.js';
 
 /** So many pairs of tenant and agent with something queued are looked at at once; where there are more, those after the last look. */

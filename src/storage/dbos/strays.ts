@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { newestVersionSql } from './claim-sql.js';
+import { newestVersionSql } from './queued-segments.js';
 import { workflowIdSql } from './workflow-id.js';
 
 /** Living workers write a heartbeat each second, and take over what was left three seconds ago. */

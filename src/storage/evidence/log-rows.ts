@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
+import { HoldfastError } from '../../core/errors/errors.js';
 import { type AnyEntry, leafOf, type TakenAway } from '../../core/evidence/log-entry.js';
-import { rootRecipe, TreeEdge } from '../../core/evidence/merkle.js';
-import { readTree } from './log-tree.js';
+import { type Recipe, rootRecipe, TreeEdge } from '../../core/evidence/merkle.js';
 
 /** The rows of the log over all runs. They are only ever added to, one writer at a time. */
 export interface EntryRow {
@@ -81,4 +81,25 @@ function columnsOf(draft: AnyEntry) {
   const common = { tenant, run_id, seq, hash, previous };
   if (!('loss' in draft)) return { ...common, state_hash: draft.stateHash, complete: draft.complete };
   return { ...common, loss: draft.loss, actor: draft.actor, reason: draft.reason };
+}
+
+/** Reads the hashes of the tree over the log that a proof or a root is made of. Throws `log_broken` where one is missing. */
+export async function readTree<T>(db: Knex, recipe: Recipe<T>): Promise<T> {
+  const wanted = recipe.nodes.map(({ level, position }) => ({ level, leaf: (position + 1) * 2 ** level - 1 }));
+  const rows: { index: string; hashes: string }[] =
+    wanted.length === 0
+      ? []
+      : await db('holdfast.log_entries')
+          .whereRaw('index = any(?)', [wanted.map(({ leaf }) => leaf)])
+          .select('index', 'hashes');
+  const byLeaf = new Map(rows.map(({ index, hashes }) => [Number(index), hashes]));
+  return recipe.make(
+    wanted.map(({ level, leaf }) => {
+      const hash = byLeaf.get(leaf)?.slice(level * 64, level * 64 + 64) ?? '';
+      if (hash.length === 64) return hash;
+      throw new HoldfastError('log_broken', `The log of all runs has no hash at level ${level} of entry ${leaf}.`, {
+        hint: 'Someone has changed the table log_entries: `holdfast verify` says where; see docs/evidence/verify.md.',
+      });
+    }),
+  );
 }

@@ -1,7 +1,6 @@
 import type { Knex } from 'knex';
 import type { RunRow } from '../runs/run-row.js';
-import { eraseTags } from './export-tags.js';
-import type { ExportRow } from './exports.js';
+import { type ExportRow, eraseTags } from './exports.js';
 
 /** Runs whose words are in exports: kept while a part is written, and as long as the export is listed. */
 

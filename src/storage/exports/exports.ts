@@ -14,12 +14,12 @@ import {
   skipped,
 } from '../../core/exports/export.js';
 import { canonical } from '../../core/json.js';
-import { errorView } from '../../core/runs/run.js';
+import { errorView, labelsOf } from '../../core/runs/run.js';
 import { viewOfRow } from '../database/legible-rows.js';
 import { readJson, readJsonOrNull } from '../database/stored-json.js';
 import type { PageRows } from '../runs/page-rows.js';
 import { newestFirst, type Placed } from '../runs/run-list.js';
-import { eraseTagOfEnded } from './export-tags.js';
+import { metadataOf, type RunRow } from '../runs/run-row.js';
 
 /** A row of `holdfast.exports`. */
 export interface ExportRow {
@@ -173,3 +173,37 @@ const shownExport = (row: ExportRow, erasedSince: number): ExportView => ({
   updatedAt: row.updated_at.toISOString(),
   completedAt: row.completed_at?.toISOString() ?? null,
 });
+
+/** Stands where a name was that someone chose. */
+export const ERASED_NAME = 'erased';
+
+const TAG = `request::jsonb #>> '{filters,tag}'`;
+const WITHOUT = `jsonb_set(request::jsonb, '{filters,tag}', to_jsonb(?::text))::text`;
+
+/**
+ * Takes the tags of a run, which may be about a person, out of what exports asked for, in the transaction that erases or removes the run.
+ * One that is at work needs its tag until its end, which waits for this transaction.
+ */
+export async function eraseTags(trx: Knex.Transaction, run: RunRow): Promise<void> {
+  const { tags } = labelsOf(metadataOf(run));
+  if (tags.length === 0) return;
+  const asked = () => trx('holdfast.exports').where({ tenant: run.tenant }).whereRaw(`${TAG} = any(?)`, [tags]);
+  await asked().orderBy('id').forUpdate().select('id');
+  await asked()
+    .whereNotNull('completed_at')
+    .update({ request: trx.raw(WITHOUT, [ERASED_NAME]) });
+}
+
+/** Takes the tag of an export away that ends, where a run that it lists was erased or removed meanwhile. Under the lock of its row. */
+async function eraseTagOfEnded(trx: Knex.Transaction, exportId: string): Promise<void> {
+  const gone = trx('holdfast.export_runs as x')
+    .leftJoin('holdfast.runs as r', 'r.id', 'x.run_id')
+    .where('x.export_id', exportId)
+    .where((one) => one.whereNull('r.id').orWhereNotNull('r.erased_at'))
+    .select('x.run_id');
+  await trx('holdfast.exports')
+    .where({ id: exportId })
+    .whereRaw(`${TAG} is not null`)
+    .whereExists(gone)
+    .update({ request: trx.raw(WITHOUT, [ERASED_NAME]) });
+}

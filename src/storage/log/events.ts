@@ -6,9 +6,9 @@ import type { EventDraft } from '../../core/log/event.js';
 import type { RunState } from '../../core/log/state.js';
 import { isOver } from '../../core/runs/run.js';
 import { inOneFlight } from '../database/transactions.js';
-import { keepsFold } from './keep-fold.js';
 import {
   type EventRow,
+  keepsFold,
   type LogTail,
   type SealedEvents,
   sealAll,

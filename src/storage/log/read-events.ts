@@ -1,7 +1,8 @@
 import type { Knex } from 'knex';
 import { HoldfastError } from '../../core/errors/errors.js';
 import type { JsonValue } from '../../core/json.js';
-import type { RunEvent } from '../../core/log/event.js';
+import { EVENT_DATA, type EventData, type RunEvent } from '../../core/log/event.js';
+import type { TrustLabel } from '../../core/tools/tool-memory.js';
 import type { LoggedEvent } from '../../core/trajectories/step-fold.js';
 import { inBreaths } from '../database/timing.js';
 import { type PageRows, rowsOfPage } from '../runs/page-rows.js';
@@ -195,3 +196,17 @@ export async function countEvents(db: Knex, tenant: string): Promise<number> {
     .first();
   return Number(row?.n ?? 0);
 }
+
+/** What the log of a run says of its creation; undefined: it does not say. */
+export async function creationOf(db: Knex, runId: string): Promise<EventData<'run.created'> | undefined> {
+  const first = await readEvent(db, runId, 1);
+  return EVENT_DATA['run.created'].safeParse(first?.data).data;
+}
+
+/** Who asked for a run, and for those that it was made of, as its log says; empty: its log does not say. */
+export const requestersOf = async (db: Knex, runId: string): Promise<readonly string[]> =>
+  (await creationOf(db, runId))?.requestedBy ?? [];
+
+/** Labels of what a run was given: from the run above it, or from its session. */
+export const labelsGiven = async (db: Knex, runId: string): Promise<readonly TrustLabel[]> =>
+  (await creationOf(db, runId))?.labels ?? [];

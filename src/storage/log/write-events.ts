@@ -4,7 +4,6 @@ import { type Head, seal } from '../../core/log/chain.js';
 import type { EventDraft, RunEvent } from '../../core/log/event.js';
 import type { StepAction, SystemEventData, SystemEventKind } from '../../core/log/system-event.js';
 import { CHARGE_COLUMNS, chargeRowsOf, type NewChargeRow } from '../budgets/charges.js';
-import { FOLDED, foldedBy, keepsFold } from './keep-fold.js';
 
 /** What is told of the events of a run, as events of the system: in the statement that writes them, not in one of their own. */
 interface ToldRow {
@@ -229,3 +228,40 @@ const rowOf = (event: RunEvent, key: string, dataText: string, worker: string | 
   hash: event.hash,
   worker,
 });
+
+/** So many events lie between two states that are kept of a log, about. */
+export const FOLD_EVERY = 1000;
+
+/** Whether a state is kept at the end of events that are written: once in so many of a log. */
+export const keepsFold = (before: number, after: number): boolean =>
+  Math.floor(before / FOLD_EVERY) !== Math.floor(after / FOLD_EVERY);
+
+/** Part of the statement that writes events: keeps the state at their end, if the head is still the one that they follow. */
+const FOLDED = `, folded as (
+       insert into holdfast.fold_snapshots (run_id, seq, tenant, hash, state, state_hash)
+       select run_id, ?::int, ?, ?, ?, ? from head on conflict do nothing)`;
+
+const foldedBy = ({ seq, tenant, hash, state, stateHash }: Head) => [
+  ...[seq, tenant, hash, canonical(state), stateHash],
+];
+
+/** Names in the log are made of ids, and models choose the ids of calls. */
+const keyLeft = (of: string): string =>
+  `case when ${of}.key = any(:own) then ${of}.key else 'erased:' || ${of}.seq end`;
+
+const ROWS = `update holdfast.events e set data = null, key = ${keyLeft('e')} where e.run_id = :runId`;
+
+const BLOCKS = `update holdfast.packed_events p
+   set events = (
+     select array_agg(row(u.seq, ${keyLeft('u')}, u.v, u.parent_id, u.kind, u.at, null,
+                          u.data_hash, u.state_version, u.state_hash_before, u.state_hash_after, u.prev_hash, u.hash,
+                          u.worker)::holdfast.packed_event order by u.seq)
+       from unnest(p.events) u)
+ where p.run_id = :runId`;
+
+/** Takes the payloads of a run's events away, and their keys but some, wherever the events are. */
+export async function eraseEvents(trx: Knex.Transaction, runId: string, ownKeys: readonly string[]): Promise<void> {
+  const terms = { runId, own: [...ownKeys] };
+  await trx.raw(ROWS, terms);
+  await trx.raw(BLOCKS, terms);
+}

@@ -2,8 +2,7 @@ import type { Frontiers, LoroDoc } from 'loro-crdt';
 import type { JsonObject, JsonValue } from '../../core/json.js';
 import { loadPackage, MEMORY_PACKAGE } from '../../core/optional-package.js';
 import { namesOf, type StateOp } from '../../core/tools/agent-state.js';
-import { changeDocument } from './crdt-change.js';
-import { itemOf, LEAVES, type Leaf, listPath, sumName } from './crdt-names.js';
+import { changeDocument, itemOf, LEAVES, type Leaf, listPath, sumName } from './crdt-change.js';
 
 let library: Promise<typeof import('loro-crdt')> | null = null;
 

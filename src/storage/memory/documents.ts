@@ -1,10 +1,30 @@
 import type { Knex } from 'knex';
 import { z } from 'zod';
+import { HoldfastError } from '../../core/errors/errors.js';
 import { documentName } from '../../core/integrity/memory-rows.js';
 import { canonical, type JsonObject, type JsonValue, jsonObject, plainText } from '../../core/json.js';
+import type { MemorySpace } from '../../core/tools/memory-space.js';
 import { type MemoryDocument, type TrustLabel, trustLabel } from '../../core/tools/tool-memory.js';
 import { type Cell, readJson } from '../database/stored-json.js';
-import { GONE, type GoneDocument } from './gone-documents.js';
+
+/** A document that was removed with its history. */
+export interface GoneDocument {
+  readonly tenant: string;
+  readonly space: string;
+  /** Null: it was made before the database kept evidence. */
+  readonly id: string | null;
+  readonly version: number;
+}
+export const GONE = ['tenant', 'space', 'id', 'version'] as const;
+
+/** Who removed documents, and why. */
+export interface Forgetting {
+  readonly actor: string;
+  readonly reason: string;
+}
+
+/** The time of a document is over. */
+export const EXPIRED: Forgetting = { actor: 'retention', reason: 'The retention of the space' };
 
 /** A part of a space: what belongs to one owner. */
 export interface MemoryPlace {
@@ -183,4 +203,36 @@ export function wordsOf(key: string, value: JsonObject): string {
   };
   look(value);
   return plainText(words.join('\n'));
+}
+
+interface Owning {
+  readonly runId: string;
+  readonly agent: string;
+  readonly sessionId: string | null;
+}
+
+/** Whose documents of a space a run reads and writes. Throws `memory_without_owner`. */
+export async function ownerOf(
+  db: Knex,
+  { name, scope }: MemorySpace,
+  { runId, agent, sessionId }: Owning,
+): Promise<string> {
+  const without = (what: string): HoldfastError =>
+    new HoldfastError('memory_without_owner', `The space ${name} has the scope ${scope}, and run ${runId} ${what}.`);
+  if (scope === 'run') return runId;
+  if (scope === 'agent') return agent;
+  if (scope === 'tenant') return '';
+  if (scope === 'session') {
+    if (sessionId === null) throw without('is in no session');
+    return sessionId;
+  }
+  const subjects: string[] = await db('holdfast.run_subjects')
+    .where({ run_id: runId })
+    .orderBy('subject')
+    .limit(2)
+    .pluck('subject');
+  const [only, other] = subjects;
+  if (only === undefined) throw without('is about no subject');
+  if (other !== undefined) throw without('is about several subjects');
+  return only;
 }

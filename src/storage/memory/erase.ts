@@ -1,8 +1,15 @@
 import type { Knex } from 'knex';
 import { changesOf, deleteChanges, documentsOfRun, labelsOfChanges, moveChange, removeWrites } from './changes.js';
 import { CrdtDocument } from './crdt-document.js';
-import { type DocumentPlace, deleteDocument, documents, lockDocument, updateDocument } from './documents.js';
-import { GONE, type GoneDocument } from './gone-documents.js';
+import {
+  type DocumentPlace,
+  deleteDocument,
+  documents,
+  GONE,
+  type GoneDocument,
+  lockDocument,
+  updateDocument,
+} from './documents.js';
 
 /** Removes the documents of an owner, in all spaces of its scope. Gives those that are to be entered into the log. */
 export const removeOwned = (

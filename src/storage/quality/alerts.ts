@@ -1,9 +1,8 @@
 import type { Knex } from 'knex';
 import { type AlertMeasure, type AlertRule, TASKS_MOST } from '../../core/agents/alert-rules.js';
-import type { AlertState } from '../../core/quality/alert.js';
-import type { AlertStanding } from '../../core/quality/alert-state.js';
+import type { AlertStanding, AlertState } from '../../core/quality/alert.js';
+import { whereSame } from '../database/columns.js';
 import { appendSystemEvent } from '../ops/system-events.js';
-import { whereSame } from '../tasks/same-columns.js';
 
 /** A row of `holdfast.alerts` as the driver gives it. */
 export interface AlertRow {

@@ -2,19 +2,17 @@ import type { Knex } from 'knex';
 import { isRecord, jsonOrNull } from '../../core/json.js';
 import {
   type AttemptFilter,
+  GROUPS_MOST,
   type GroupFilter,
   LANGUAGES,
-  type TaskGrouping,
-} from '../../core/quality/task-grouping.js';
-import {
-  GROUPS_MOST,
   type Measured,
   SIGNALS_MOST,
   TASK_MEASURES,
+  type TaskGrouping,
   type TaskMeasure,
 } from '../../core/quality/task-groups.js';
 import { BATCH_COUNTED_MOST } from '../../core/tasks/batch.js';
-import { whereSame } from '../tasks/same-columns.js';
+import { whereSame } from '../database/columns.js';
 
 const ENDED = `t.status in ('completed', 'failed')`;
 /** The beginning of a tag that names a language. */

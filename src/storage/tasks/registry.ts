@@ -1,9 +1,9 @@
 import type { Knex } from 'knex';
 import type { DefinitionFilter, DefinitionSummary, NamedVersion } from '../../core/tasks/registry.js';
+import { whereSame } from '../database/columns.js';
 import { viewOfRow } from '../database/legible-rows.js';
 import type { PageRows } from '../runs/page-rows.js';
 import { newestFirst, type Placed } from '../runs/run-list.js';
-import { whereSame } from './same-columns.js';
 
 /** Definitions of tasks as lists show them. */
 export interface RegisteredRow extends NamedVersion {

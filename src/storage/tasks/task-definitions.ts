@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import { type FieldError, HoldfastError } from '../../core/errors/errors.js';
 import { digestOf, type JsonObject, jsonObject } from '../../core/json.js';
-import { differencesOf } from '../../core/tasks/task-differences.js';
+import { differencesOf } from '../../core/tasks/registry.js';
 import { readJson } from '../database/stored-json.js';
 
 /** A definition of tasks as it is kept: canonical JSON under its hash. */

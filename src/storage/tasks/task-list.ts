@@ -1,9 +1,9 @@
 import type { Knex } from 'knex';
 import { OVER } from '../../core/runs/run.js';
 import type { TaskFilter } from '../../core/tasks/task.js';
+import { whereSame } from '../database/columns.js';
 import type { PageRows } from '../runs/page-rows.js';
 import { newestFirst, type Placed, whereWithin } from '../runs/run-list.js';
-import { whereSame } from './same-columns.js';
 import { deadSql, type SeenTask, seenTasks } from './tasks.js';
 
 /** A page of tasks, newest first. */

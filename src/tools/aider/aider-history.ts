@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { JsonObject, JsonValue } from '../../core/json.js';
-import { partText } from '../swe/item-text.js';
+import { partText } from '../swe/mini-swe-text.js';
 import { fileShown, mapShown } from './look-around.js';
 
 /** The conversation as aider shows it: the map and the files of the chat as they are now, and then who said what. */

@@ -5,9 +5,9 @@ import {
   type ReadContext,
   type Scaffold,
   type ScaffoldCall,
+  type StepResult,
   type TextCall,
 } from '../../core/agents/scaffold.js';
-import type { StepResult } from '../../core/agents/scaffold-step.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import type { JsonObject } from '../../core/json.js';
 import { type DeclaredTool, defineTool } from '../define/define-tool.js';

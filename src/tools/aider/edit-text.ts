@@ -1,6 +1,5 @@
 import { shownPart } from '../../models/secrets/known-secrets.js';
-import { isBlank, type Located, locate, placed, type Work } from './locate-lines.js';
-import { nearestLines } from './nearest-lines.js';
+import { isBlank, type Located, locate, nearestLines, placed, type Work } from './locate-lines.js';
 
 /** What an edit does to the text of a file, as a pure function. The tolerance is that of aider's edit formats. */
 

@@ -3,8 +3,7 @@ import { HoldfastError } from '../../core/errors/errors.js';
 import type { ToolContext } from '../../core/tools/tool.js';
 import { withoutKnownSecrets } from '../../models/secrets/known-secrets.js';
 import { shownOutput } from '../container/bash.js';
-import { containerPath, textOf } from '../container/container-path.js';
-import { mayRead } from '../container/may-read.js';
+import { containerPath, mayRead, textOf } from '../container/container-path.js';
 import { type DeclaredTool, defineTool } from '../define/define-tool.js';
 import { type Definition, type Mapped, mapText, nameIn, namesOf } from './repo-map.js';
 

@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { HoldfastError } from '../../core/errors/errors.js';
 import { parseRequest } from '../../core/grants/capability-text.js';
+import type { ToolContext } from '../../core/tools/tool.js';
 
 /** An absolute path in the only form that capabilities have. */
 export const containerPath = z
@@ -19,5 +21,16 @@ export function textOf(bytes: Buffer): string | null {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
     return null;
+  }
+}
+
+/** What no one granted is not told of, and neither are names that are no paths. */
+export function mayRead({ require }: Pick<ToolContext, 'require'>, file: string): boolean {
+  try {
+    require(`container:read:${file}`);
+    return true;
+  } catch (error) {
+    if (error instanceof HoldfastError && error.code === 'capability_denied') return false;
+    throw error;
   }
 }

@@ -3,8 +3,7 @@ import { opendir } from 'node:fs/promises';
 import { z } from 'zod';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { type DeclaredTool, defineTool } from '../define/define-tool.js';
-import { absolutePath } from './file-problem.js';
-import { entryBase, resolveReal, withOpened } from './real-path.js';
+import { absolutePath, entryBase, resolveReal, withOpened } from './real-path.js';
 
 const DEFAULT_MAX_ENTRIES = 1000;
 /** What is read to be sorted; a larger directory is refused. */

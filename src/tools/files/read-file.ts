@@ -2,8 +2,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { z } from 'zod';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { type DeclaredTool, defineTool } from '../define/define-tool.js';
-import { absolutePath, elsewhere } from './file-problem.js';
-import { resolveReal, withOpened } from './real-path.js';
+import { absolutePath, elsewhere, resolveReal, withOpened } from './real-path.js';
 
 const DEFAULT_MAX_BYTES = 131_072;
 

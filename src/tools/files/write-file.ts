@@ -6,8 +6,7 @@ import { z } from 'zod';
 import { HoldfastError } from '../../core/errors/errors.js';
 import type { ToolContext } from '../../core/tools/tool.js';
 import { type DeclaredTool, defineTool } from '../define/define-tool.js';
-import { absolutePath, elsewhere, fileProblem } from './file-problem.js';
-import { entryBase, isMissing, resolveReal, withOpened } from './real-path.js';
+import { absolutePath, elsewhere, entryBase, fileProblem, isMissing, resolveReal, withOpened } from './real-path.js';
 
 const DEFAULT_MAX_BYTES = 1_048_576;
 const NEW_FILE_MODE = 0o644;

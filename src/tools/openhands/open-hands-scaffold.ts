@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { plainStep, type Scaffold, type ScaffoldCall } from '../../core/agents/scaffold.js';
-import type { StepResult } from '../../core/agents/scaffold-step.js';
+import { plainStep, type Scaffold, type ScaffoldCall, type StepResult } from '../../core/agents/scaffold.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import type { JsonObject } from '../../core/json.js';
 import { type DeclaredTool, defineTool } from '../define/define-tool.js';

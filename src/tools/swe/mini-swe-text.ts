@@ -1,5 +1,10 @@
 import type { JsonObject, JsonValue } from '../../core/json.js';
-import { partText } from './item-text.js';
+
+/** The text of a part of an item; null: it is none. */
+export const partText = (part: JsonValue | undefined): string | null => {
+  const text = typeof part === 'object' && part !== null && !Array.isArray(part) ? (part as JsonObject)['text'] : null;
+  return typeof text === 'string' ? text : null;
+};
 
 /** Texts between a model that acts by text and its shell. The shapes are those of mini-swe-agent (https://mini-swe-agent.com). */
 

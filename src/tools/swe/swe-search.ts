@@ -2,8 +2,7 @@ import { z } from 'zod';
 import { HoldfastError } from '../../core/errors/errors.js';
 import type { ToolContext } from '../../core/tools/tool.js';
 import { shownOutput } from '../container/bash.js';
-import { containerPath } from '../container/container-path.js';
-import { mayRead } from '../container/may-read.js';
+import { containerPath, mayRead } from '../container/container-path.js';
 import { type DeclaredTool, defineTool } from '../define/define-tool.js';
 
 const FILES = 100;

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { mayReach } from '../../../src/core/containers/egress.js';
-import { environmentSpec } from '../../../src/core/containers/environment-spec.js';
+import { environmentSpec, mayReach } from '../../../src/core/containers/environment-spec.js';
 
 /** Which hosts a container without a network may reach. */
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { PulledLayers } from '../../../src/core/containers/pull-progress.js';
+import { PulledLayers } from '../../../src/containers/docker/pull-image.js';
 
 it('adds up the layers of a pull as an engine tells them', () => {
   const layers = new PulledLayers();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { checkCapability } from '../../../src/core/grants/capability.js';
-import { commandCapability } from '../../../src/core/grants/capability-command.js';
+import { commandCapability } from '../../../src/core/grants/capability-text.js';
 import { type GrantInput, parseGrants } from '../../../src/core/grants/grants.js';
 import { narrowGrants } from '../../../src/core/grants/grants-narrowing.js';
 

@@ -33,14 +33,14 @@ const ROOT = join(import.meta.dirname, '../../..');
  * `factor`: what is made is longer by a constant factor at most. `name`: it is an id, a name or a message, which is bounded itself.
  */
 const PLACES: Record<string, 'allowance' | 'factor' | 'name'> = {
-  'src/core/grants/capability-command.ts': 'factor',
+  'src/core/grants/capability-text.ts': 'factor',
   'src/core/grants/capability-url.ts': 'factor',
   'src/core/containers/image-policy.ts': 'name',
   'src/core/memory/search-plan.ts': 'factor',
   'src/core/exports/chat-row.ts': 'factor',
   'src/core/harbor/harbor-dockerfile.ts': 'factor',
   'src/core/harbor/harbor-places.ts': 'factor',
-  'src/core/log/event-normalizer.ts': 'factor',
+  'src/core/log/compare-events.ts': 'factor',
   'src/core/limits/linear-pattern.ts': 'allowance',
   'src/core/tools/mcp.ts': 'name',
   'src/core/replay/rebinding.ts': 'factor',
@@ -48,7 +48,7 @@ const PLACES: Record<string, 'allowance' | 'factor' | 'name'> = {
   'src/core/secrets/secret-forms.ts': 'factor',
   'src/core/secrets/secret-patterns.ts': 'factor',
   'src/core/shell-commands.ts': 'factor',
-  'src/core/tasks/shell-word.ts': 'factor',
+  'src/core/tasks/solution-commands.ts': 'factor',
   'src/core/tasks/task-texts.ts': 'allowance',
   'src/core/exports/bucket-place.ts': 'name',
   'src/core/log/find.ts': 'factor',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { EventNormalizer, isCompared } from '../../../src/core/log/compare-events.js';
 import type { RunEvent } from '../../../src/core/log/event.js';
-import { EventNormalizer, isCompared } from '../../../src/core/log/event-normalizer.js';
 
 const RUN = 'run_0123456789abcdef';
 const event = (kind: string, data: unknown) => ({ kind, data }) as RunEvent;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { fusedOrder } from '../../../src/core/memory/fused-order.js';
+import { fusedOrder } from '../../../src/core/memory/search-plan.js';
 import { bytesOfVector, distanceTo, readVectors, signsOf, vectorOf } from '../../../src/core/memory/vectors.js';
 
 const list = fc.uniqueArray(fc.constantFrom(...'abcdefghij'), { maxLength: 10 });

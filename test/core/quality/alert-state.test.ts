@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { alertRule, alertsConfig } from '../../../src/core/agents/alert-rules.js';
-import { type AlertStanding, comparedOf, nextStanding, windowsOf } from '../../../src/core/quality/alert-state.js';
+import { type AlertStanding, comparedOf, nextStanding, windowsOf } from '../../../src/core/quality/alert.js';
 
 const MINUTE = 60_000;
 const BEGIN: AlertStanding = { state: 'ok', sinceMs: 0, rightSinceMs: null };

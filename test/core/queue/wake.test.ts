@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isWoken, wakeText } from '../../../src/core/queue/wake.js';
+import { isWoken, wakeText } from '../../../src/core/queue/dispatch.js';
 
 describe('A worker that hears that something was put into the queue', () => {
   const chances = Array.from({ length: 1000 }, (_, n) => n / 1000);

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { KeyedEvent } from '../../../src/core/log/recording.js';
-import { attemptPoint } from '../../../src/core/tasks/attempt-point.js';
+import { attemptPoint } from '../../../src/core/replay/fork-files.js';
 
 /** From where a further attempt goes on, by the moment of which files are kept. */
 

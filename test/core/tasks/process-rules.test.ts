@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { COMMANDS_MOST, commandsIn } from '../../../src/core/shell-commands.js';
-import { comparedOutput } from '../../../src/core/tasks/expected-output.js';
 import { isLike, judgeProcess, processRules } from '../../../src/core/tasks/process-rules.js';
 import { parseTask, taskHashOf } from '../../../src/core/tasks/task-definition.js';
-import { DEFAULT_WEIGHTS, judgementOf, verdictOf } from '../../../src/core/tasks/task-reward.js';
+import { comparedOutput, DEFAULT_WEIGHTS, judgementOf, verdictOf } from '../../../src/core/tasks/task-reward.js';
 import { aTask } from './a-task.js';
 
 describe('rules for the process', () => {

@@ -6,7 +6,7 @@ import { UNMETERED } from '../../../src/metrics/meter.js';
 import type { Database } from '../../../src/storage/database/database.js';
 import { migrate } from '../../../src/storage/database/migrate.js';
 import { openDatabase } from '../../../src/storage/database/open-database.js';
-import { enterForgotten } from '../../../src/storage/evidence/forgotten-documents.js';
+import { enterForgotten } from '../../../src/storage/evidence/log-entries.js';
 import { MEMORY_EVIDENCE } from '../../../src/storage/integrity/proven-memory.js';
 import { isOwner, registerWorker } from '../../../src/storage/queue/workers.js';
 import { findCall, rowOf, settleCall } from '../../../src/storage/runs/calls.js';

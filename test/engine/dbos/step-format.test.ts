@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { STEP_FORMAT } from '../../../src/engine/dbos/step-format.js';
+import { STEP_FORMAT } from '../../../src/engine/dbos/launch-dbos.js';
 
 const again = (value: unknown): unknown => STEP_FORMAT.parse(STEP_FORMAT.stringify(value));
 

@@ -4,7 +4,7 @@ import type { LogFields } from '../../../src/core/ops/log-record.js';
 import { SILENT } from '../../../src/engine/engine-config.js';
 import { logDatabaseErrors } from '../../../src/engine/ops/database-clock.js';
 import { Metrics } from '../../../src/metrics/metrics.js';
-import { silentLog } from '../../../src/storage/database/knex-log.js';
+import { silentLog } from '../../../src/storage/database/database.js';
 import { freePort } from '../../harness/free-port.js';
 
 let db: Knex;

@@ -2,7 +2,7 @@ import { Agent, type AgentInputItem, handoff, tool } from '@openai/agents';
 import type { Knex } from 'knex';
 import { beforeAll, beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
-import { checkTools } from '../../../src/cli/doctor/check-tools.js';
+import { checkTools } from '../../../src/cli/doctor/check-database.js';
 import type { ReplayReport } from '../../../src/core/replay/replay.js';
 import { type Caller, defineAgent, defineTool, type EngineConfig, functionModel, waitFor } from '../../../src/index.js';
 import { describeEachDatabase, describeEachDatabaseSlowly } from '../../harness/database.js';

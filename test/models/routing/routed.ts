@@ -10,8 +10,7 @@ import type { RouterConfig } from '../../../src/core/routing/router-config.js';
 import { planOf } from '../../../src/core/routing/router-plan.js';
 import { seededRandom } from '../../../src/core/seeded-random.js';
 import { type AttemptContext, type AttemptedModel, UNWATCHED } from '../../../src/models/providers/model-attempt.js';
-import type { AttemptNote } from '../../../src/models/routing/router-model.js';
-import { RouterProvider } from '../../../src/models/routing/router-provider.js';
+import { type AttemptNote, RouterProvider } from '../../../src/models/routing/router-model.js';
 
 /** Nano-dollars for so many tokens, by model. */
 export type Costs = { readonly [model: string]: (tokens: number) => number };

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Edit, editText } from '../../../src/tools/aider/edit-text.js';
-import { WORK_OF_ANSWER } from '../../../src/tools/aider/locate-lines.js';
-import { nearestLines } from '../../../src/tools/aider/nearest-lines.js';
+import { nearestLines, WORK_OF_ANSWER } from '../../../src/tools/aider/locate-lines.js';
 import { readCommands, readEdits } from '../../../src/tools/aider/read-edits.js';
 import { spliceBetween } from '../../../src/tools/container/splice-file.js';
 

@@ -5,7 +5,7 @@ import type { LogView } from '../../../core/evidence/log-view.js';
 import { connect } from '../../connect.js';
 import { json, jsonOption, misuse } from '../../options.js';
 import { plain, print, printJson } from '../../print.js';
-import { logLine } from '../server/log-line.js';
+import { logLine } from './verify.js';
 
 const options = z.object({ json, now: z.boolean().default(false), verify: z.boolean().default(false) });
 

@@ -1,8 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { Argument, Command } from 'commander';
 import { z } from 'zod';
-import { HoldfastError } from '../../../core/errors/errors.js';
-import { codeOrText } from '../../../core/errors/system-code.js';
+import { codeOrText, HoldfastError } from '../../../core/errors/errors.js';
 import { consistencyView } from '../../../core/evidence/log-view.js';
 import { jsonOrNull } from '../../../core/json.js';
 import { checkProof, givenOf, type ProofReport, textOfFile } from '../../../proof/verify.mjs';

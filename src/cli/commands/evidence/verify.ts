@@ -10,7 +10,6 @@ import { connect } from '../../connect.js';
 import { idArgument, json, jsonOption, misuse, whole } from '../../options.js';
 import { pagesOf } from '../../pages.js';
 import { plain, print, printJson } from '../../print.js';
-import { logLine } from '../server/log-line.js';
 
 const options = z.object({
   json,
@@ -188,4 +187,11 @@ function showTotal(total: Total, asJson: boolean, all = false): void {
   print(`ok: ${textOf(total)}, ${total.complete} complete, ${total.anchored} anchored`);
   if (log !== null) print(`log over all runs: ${logLine(log)}`);
   else if (all) print('log over all runs: not verified, which takes a token with a role in the installation');
+}
+
+/** What was found of a log over all runs that is whole. */
+export function logLine({ entries, checkpoints, size, outside }: LogReport): string {
+  const signed =
+    size === null ? 'no checkpoint' : `signed up to ${size}${outside ? '' : ', kept in the database alone'}`;
+  return `${entries} entries, ${checkpoints} checkpoints, ${signed}`;
 }

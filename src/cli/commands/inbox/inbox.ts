@@ -8,8 +8,7 @@ import { cursor, cursorOption, json, jsonOption, limit, limitOption, printMore, 
 import { print, printJson } from '../../print.js';
 import { printInterruption } from '../../run-text.js';
 import { retryFor, retryOption, ServerReturn } from '../../server-return.js';
-import { decideInbox } from './inbox-dialog.js';
-import type { InboxFilter } from './pending-items.js';
+import { decideInbox, type InboxFilter } from './inbox-dialog.js';
 
 const text = z.string().optional();
 const options = z.object({

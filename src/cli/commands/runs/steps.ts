@@ -1,8 +1,9 @@
 import { Command } from 'commander';
 import { z } from 'zod';
-import { labelsOf } from '../../../core/runs/run.js';
+import type { JsonValue } from '../../../core/json.js';
+import { labelsOf, type Usage } from '../../../core/runs/run.js';
 import { stepFold } from '../../../core/trajectories/step-fold.js';
-import { stepLine } from '../../../core/trajectories/step-line.js';
+import type { TrajectoryStep } from '../../../core/trajectories/trajectory-step.js';
 import { connect } from '../../connect.js';
 import { followRun } from '../../follow-run.js';
 import { idArgument } from '../../options.js';
@@ -32,3 +33,45 @@ export const stepsCommand = (): Command =>
       const { totalReward, result } = await client.getTrajectory(id, { limit: 1 });
       show(fold.finish({ over: result !== null, reward: totalReward }));
     });
+
+/** A step in one line, for programs that read step after step. */
+export interface StepLine {
+  readonly run: string;
+  /** Null: the run is of no task. */
+  readonly task: string | null;
+  readonly step: number;
+  readonly action: {
+    readonly type: TrajectoryStep['action']['type'];
+    readonly agent: string;
+    readonly model: string;
+    readonly text: string | null;
+    readonly calls: readonly {
+      readonly tool: string;
+      readonly arguments: JsonValue;
+      /** Null: the call has no outcome yet. */
+      readonly outcome: 'output' | 'error' | 'refused' | null;
+    }[];
+  };
+  readonly reward: number | null;
+  readonly rewardSoFar: number | null;
+  readonly durationMs: number;
+  readonly tokens: Usage;
+  readonly done: boolean;
+}
+
+export function stepLine(run: string, task: string | null, one: TrajectoryStep): StepLine {
+  const { type, agent, model, text, calls } = one.action;
+  return {
+    ...{ run, task, step: one.step },
+    action: {
+      ...{ type, agent, model, text },
+      calls: calls.map(({ callId, tool, arguments: args }) => ({
+        ...{ tool, arguments: args },
+        outcome: one.observation.find((seen) => seen.callId === callId)?.outcome.type ?? null,
+      })),
+    },
+    ...{ reward: one.reward, rewardSoFar: one.rewardSoFar ?? null },
+    durationMs: Date.parse(one.info.endedAt) - Date.parse(one.info.startedAt),
+    ...{ tokens: one.info.usage, done: one.done },
+  };
+}

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { z } from 'zod';
-import type { WebhookView } from '../../../core/ops/webhook-view.js';
+import type { WebhookView } from '../../../core/agents/webhook.js';
 import { connect } from '../../connect.js';
 import { json, jsonOption } from '../../options.js';
 import { plain, print, printJson, printTable } from '../../print.js';

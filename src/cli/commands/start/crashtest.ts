@@ -1,7 +1,7 @@
 import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { Command, Option } from 'commander';
 import { z } from 'zod';
-import { codeOrText } from '../../../core/errors/system-code.js';
+import { codeOrText } from '../../../core/errors/errors.js';
 import { CRASH_LIFE } from '../../crashtest/crash-life.js';
 import type { CrashTestReport, Tried } from '../../crashtest/crash-test.js';
 import { EXIT_CODES } from '../../exit-codes.js';

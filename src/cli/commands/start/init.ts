@@ -3,14 +3,12 @@ import { basename, join, relative, resolve } from 'node:path';
 import { Command, Option } from 'commander';
 import { z } from 'zod';
 import { environmentVariable } from '../../../config.js';
-import { HoldfastError } from '../../../core/errors/errors.js';
-import { codeOrText } from '../../../core/errors/system-code.js';
+import { codeOrText, HoldfastError } from '../../../core/errors/errors.js';
 import { jsonOrNull } from '../../../core/json.js';
-import { packageVersions } from '../../help.js';
+import { packageVersions, shippedProject } from '../../help.js';
 import { CONFIG_FILES } from '../../load-config.js';
 import { json, jsonOption } from '../../options.js';
 import { plain, print, printJson } from '../../print.js';
-import { type ProjectFile, projectFiles } from './project-files.js';
 
 const MANAGERS = ['npm', 'pnpm', 'yarn'] as const;
 type Manager = (typeof MANAGERS)[number];
@@ -138,4 +136,91 @@ function report(root: string, made: readonly ProjectFile[], kept: readonly Proje
   for (const line of next.here) print(`  ${line}`);
   print('Then, in a second terminal, in the same folder:');
   for (const line of next.secondTerminal) print(`  ${line}`);
+}
+
+/** What a new project is made for. */
+export interface ProjectChoice {
+  /** Name of the package. */
+  readonly name: string;
+  readonly language: 'ts' | 'js';
+  readonly manager: string;
+  /** Version ranges by the name of the package; `holdfast` is among them. */
+  readonly versions: { readonly [packageName: string]: string };
+}
+
+export interface ProjectFile {
+  readonly path: string;
+  readonly about: string;
+  readonly text: string;
+  /** One that is there already stays as it is. */
+  readonly isShared: boolean;
+}
+
+/** One text is TypeScript and JavaScript alike. */
+const textOf = (name: string): string => readFileSync(join(shippedProject(), `${name}.txt`), 'utf8');
+
+const IGNORED = `node_modules/
+.holdfast/
+.env
+`;
+
+const TSCONFIG = {
+  compilerOptions: {
+    target: 'es2023',
+    module: 'nodenext',
+    strict: true,
+    noEmit: true,
+    skipLibCheck: true,
+    types: ['node'],
+  },
+  include: ['*.ts'],
+};
+
+const jsonFile = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
+
+function manifestOf({ name, language, versions }: ProjectChoice): string {
+  const of = (...names: string[]) => Object.fromEntries(names.map((one) => [one, versions[one] ?? 'latest']));
+  return jsonFile({
+    ...{ name, version: '0.1.0', private: true, type: 'module' },
+    scripts: {
+      start: 'holdfast serve',
+      dev: 'holdfast dev',
+      test: 'vitest run',
+      ...(language === 'ts' ? { types: 'tsc' } : {}),
+    },
+    dependencies: of('@openai/agents', 'holdfast', 'zod'),
+    devDependencies: language === 'ts' ? of('@types/node', 'typescript', 'vitest') : of('vitest'),
+  });
+}
+
+/** The files of a new project: an agent with a scripted model, its tool, a test, and what a package manager needs. */
+export function projectFiles(choice: ProjectChoice): readonly ProjectFile[] {
+  const { language, manager } = choice;
+  const own = { isShared: false };
+  const shared = { isShared: true };
+  return [
+    {
+      path: `holdfast.config.${language}`,
+      about: 'an agent, with a model that needs no key',
+      text: textOf('holdfast.config'),
+      ...own,
+    },
+    { path: `refund.${language}`, about: 'its tool, which asks before a large refund', text: textOf('refund'), ...own },
+    { path: `refund.test.${language}`, about: 'a test of both', text: textOf('refund.test'), ...own },
+    { path: 'package.json', about: 'dependencies and scripts', text: manifestOf(choice), ...shared },
+    ...(language === 'ts'
+      ? [{ path: 'tsconfig.json', about: 'settings of the compiler', text: jsonFile(TSCONFIG), ...shared }]
+      : []),
+    ...(manager === 'yarn'
+      ? [
+          {
+            path: '.yarnrc.yml',
+            about: 'a folder of packages, which later versions of yarn make',
+            text: 'nodeLinker: node-modules\n',
+            ...shared,
+          },
+        ]
+      : []),
+    { path: '.gitignore', about: 'leaves dependencies, data and keys out', text: IGNORED, ...shared },
+  ];
 }

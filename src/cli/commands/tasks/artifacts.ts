@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { z } from 'zod';
-import { codeOrText } from '../../../core/errors/system-code.js';
+import { codeOrText } from '../../../core/errors/errors.js';
 import { connect } from '../../connect.js';
 import { idArgument, json, jsonOption, misuse } from '../../options.js';
 import { plain, print, printJson, printTable } from '../../print.js';

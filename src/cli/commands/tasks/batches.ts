@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
 import { z } from 'zod';
-import { TASK_GROUPINGS, taskGrouping } from '../../../core/quality/task-grouping.js';
+import { TASK_GROUPINGS, taskGrouping } from '../../../core/quality/task-groups.js';
 import type { BatchRow } from '../../../core/tasks/batch.js';
 import type { PassRate } from '../../../core/tasks/pass-rate.js';
 import type { Client } from '../../client.js';

@@ -1,13 +1,12 @@
 import { Command, Option } from 'commander';
 import { z } from 'zod';
 import type { Comparison } from '../../../core/quality/comparison.js';
-import { TASK_GROUPINGS, taskGrouping } from '../../../core/quality/task-grouping.js';
-import type { Measured, TaskGroup } from '../../../core/quality/task-groups.js';
+import { type Measured, TASK_GROUPINGS, type TaskGroup, taskGrouping } from '../../../core/quality/task-groups.js';
 import type { PassRate } from '../../../core/tasks/pass-rate.js';
 import { connect } from '../../connect.js';
 import { json, jsonOption, misuse } from '../../options.js';
 import { few, plain, print, printJson, printNote, printTable } from '../../print.js';
-import { taskFilters, withTaskFilters } from './task-filters.js';
+import { taskFilters, withTaskFilters } from './task-rates.js';
 
 const text = z.string().optional();
 const options = z.object({

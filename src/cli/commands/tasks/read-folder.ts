@@ -15,8 +15,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { HoldfastError } from '../../../core/errors/errors.js';
-import { codeOrText } from '../../../core/errors/system-code.js';
+import { codeOrText, HoldfastError } from '../../../core/errors/errors.js';
 import type { HarborFolder } from '../../../core/harbor/harbor-import.js';
 import { type JsonObject, jsonObject } from '../../../core/json.js';
 import { fileOf } from '../../../core/tasks/task-file.js';

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { Command, Option } from 'commander';
 import { z } from 'zod';
 import { readSettings } from '../../../config.js';
-import { codeOrText } from '../../../core/errors/system-code.js';
+import { codeOrText } from '../../../core/errors/errors.js';
 import type { HarborBuild } from '../../../core/harbor/harbor-build.js';
 import { importHarbor } from '../../../core/harbor/harbor-import.js';
 import { DEFAULT_DOCKER_HOST } from '../../../engine/containers/open-containers.js';

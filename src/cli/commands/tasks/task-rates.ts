@@ -1,13 +1,26 @@
 import { Command, Option } from 'commander';
 import { z } from 'zod';
 import type { PassRates } from '../../../core/quality/pass-rates.js';
-import { TASK_GROUPINGS, taskGrouping } from '../../../core/quality/task-grouping.js';
+import { TASK_GROUPINGS, taskGrouping } from '../../../core/quality/task-groups.js';
+import { DIFFICULTIES } from '../../../core/tasks/task-definition.js';
 import { connect } from '../../connect.js';
-import { json, jsonOption } from '../../options.js';
+import { json, jsonOption, timeOption } from '../../options.js';
 import { printJson, printNote, printTable } from '../../print.js';
-import { taskFilters, withTaskFilters } from './task-filters.js';
 
 const text = z.string().optional();
+
+/** What `withTaskFilters` reads. */
+export const taskFilters = { category: text, difficulty: text, dataset: text, from: text, to: text };
+
+/** Adds the options that choose tasks by what they are and when they were submitted. */
+export const withTaskFilters = (command: Command): Command =>
+  command
+    .option('--category <category>', 'only tasks of this category')
+    .addOption(new Option('--difficulty <difficulty>', 'only tasks of this difficulty').choices(DIFFICULTIES))
+    .option('--dataset <name@version>', 'only tasks of this dataset')
+    .addOption(new Option('--from <time>', 'only tasks submitted at this time or later').argParser(timeOption))
+    .addOption(new Option('--to <time>', 'only tasks submitted before this time').argParser(timeOption));
+
 const options = z.object({
   json,
   ...taskFilters,

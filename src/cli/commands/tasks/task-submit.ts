@@ -1,18 +1,23 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
+import { createReadStream, existsSync } from 'node:fs';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { setTimeout } from 'node:timers/promises';
 import { Command, Option } from 'commander';
 import { z } from 'zod';
-import { jsonObject } from '../../../core/json.js';
-import { wholeItems } from '../../../core/page.js';
+import { HoldfastError } from '../../../core/errors/errors.js';
+import { digestOf, type JsonObject, jsonObject, toJson } from '../../../core/json.js';
+import { PAGE_LIMIT, wholeItems } from '../../../core/page.js';
 import { isOver } from '../../../core/runs/run.js';
+import type { BatchAnswer } from '../../../core/tasks/batch.js';
+import { idOf, type NamedVersion } from '../../../core/tasks/registry.js';
 import type { SubmitTask, TaskView } from '../../../core/tasks/task.js';
 import type { Client } from '../../client.js';
 import { connect } from '../../connect.js';
 import { json, jsonObjectOption, jsonOption, keyOption, whole } from '../../options.js';
-import { print, printJson } from '../../print.js';
+import { jsonText, print, printJson } from '../../print.js';
 import { retryFor, retryOption, ServerReturn } from '../../server-return.js';
 import { readTask } from './read-task.js';
-import { submitBatch, submitDataset } from './submit-lines.js';
 import { printTask } from './task-list.js';
 import { versionArgument } from './task-registry.js';
 
@@ -168,4 +173,70 @@ async function settled(client: Client, submitted: TaskView, server: ServerReturn
     if (task.retryAt === null) await server.ask(() => client.getRun(task.runId, { wait: WAIT_SECONDS }));
     else await setTimeout(LOOK_MS);
   }
+}
+
+interface Told {
+  readonly asJson: boolean;
+  readonly key: string | undefined;
+}
+
+/**
+ * Submits the tasks of a file, one in each line. The file is its own idempotency key: sent again it gives the same tasks, and goes on
+ * where a broken connection stopped. Exit code 1 where a line was not taken.
+ */
+async function submitBatch(client: Client, file: string, { asJson, key }: Told): Promise<void> {
+  if (!existsSync(file)) throw new HoldfastError('invalid_request', `There is no file ${file}.`);
+  await submitLines(client, createReadStream(file), key ?? (await digestOfFile(file)), asJson);
+}
+
+/** Submits the tasks of a dataset, each with the same options. The dataset with the options is its own key. */
+async function submitDataset(
+  client: Client,
+  of: NamedVersion,
+  asked: { readonly agent: string; readonly metadata?: JsonObject | undefined },
+  { asJson, key }: Told,
+): Promise<void> {
+  const { digest } = await client.getDataset(of.name, of.version);
+  const own = `dataset-${digestOf(toJson({ digest, asked }))}`;
+  await submitLines(client, Readable.from(linesOf(client, of, asked)), key ?? own, asJson);
+}
+
+async function* linesOf(
+  client: Client,
+  of: NamedVersion,
+  asked: { readonly metadata?: JsonObject | undefined },
+): AsyncGenerator<Buffer> {
+  const metadata = { dataset: idOf(of), ...asked.metadata };
+  let cursor: string | null = null;
+  do {
+    const page: Awaited<ReturnType<Client['listDatasetTasks']>> = await client.listDatasetTasks(of.name, of.version, {
+      limit: PAGE_LIMIT,
+      ...(cursor === null ? {} : { cursor }),
+    });
+    for (const { name, version } of wholeItems(page))
+      yield Buffer.from(`${JSON.stringify({ ...asked, task: { name, version }, key: name, metadata })}\n`);
+    cursor = page.nextCursor;
+  } while (cursor !== null);
+}
+
+async function submitLines(client: Client, lines: Readable, key: string, asJson: boolean): Promise<void> {
+  for await (const answer of client.submitTasks(Readable.toWeb(lines) as ReadableStream<Uint8Array>, key)) {
+    if (asJson) print(jsonText(answer));
+    else print(textOf(answer));
+    if ('error' in answer) process.exitCode = 1;
+  }
+}
+
+const textOf = (answer: BatchAnswer): string => {
+  if ('end' in answer) return `${answer.submitted} submitted, ${answer.known} known before, ${answer.failed} not taken`;
+  if ('status' in answer) return `line ${answer.line} ${answer.id} ${answer.status}`;
+  const { code, message, fields } = answer.error;
+  const named = fields.map(({ pointer, detail }) => ` ${pointer} ${detail}`).join(';');
+  return `line ${answer.line} ${code}: ${message}${named}`;
+};
+
+async function digestOfFile(file: string): Promise<string> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(file), hash);
+  return `file-${hash.digest('hex')}`;
 }

@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { linkSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { HoldfastError } from '../../../core/errors/errors.js';
-import { codeOrText } from '../../../core/errors/system-code.js';
+import { codeOrText, HoldfastError } from '../../../core/errors/errors.js';
 import { takeDataDir } from './data-dir.js';
 
 export interface DataDirLock {

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import knex, { type Knex } from 'knex';
 import pg from 'pg';
-import type { Database, OwnConnection, SessionLock } from '../database.js';
-import { silentLog } from '../knex-log.js';
+import { type Database, type OwnConnection, type SessionLock, silentLog } from '../database.js';
 import { SilentConnections } from '../silent-connections.js';
 import { END_WITHIN_MS, within } from '../timing.js';
 import { listenOn, PostgresOwnConnection } from './postgres-connections.js';

@@ -7,16 +7,16 @@ import {
   OpenAIChatCompletionsModel,
   type StreamEvent,
 } from '@openai/agents';
-import { ChatAnswer } from '../dialects/chat-answer.js';
-import { chatInput } from '../dialects/chat-history.js';
-import type { Dialect } from '../dialects/dialect.js';
-import { dialectClient } from '../dialects/dialect-client.js';
+import type OpenAI from 'openai';
 import { ModelCallError } from '../failures/model-call-error.js';
 import { retryAdviceOf } from '../failures/model-failure.js';
 import type { Endpoint } from '../openai/endpoint.js';
 import { streamedOf, wholeOf } from '../openai/endpoint-calls.js';
 import type { EndpointClient } from '../openai/openai-client.js';
-import { doneEvent, isOutputItem } from './response-events.js';
+import { doneEvent, isOutputItem } from '../providers/response-events.js';
+import { ChatAnswer } from './chat-answer.js';
+import { chatInput } from './chat-history.js';
+import { type Dialect, fieldsIn, type UnknownFields } from './dialect.js';
 
 /**
  * A model of Chat Completions in the dialect of its server. The SDK's own model makes the request and reads the stream; a dialect
@@ -86,4 +86,45 @@ export class ChatModel implements Model {
   #shown(request: ModelRequest): ModelRequest {
     return { ...request, input: chatInput(this.#dialect, this.#name, request.input) };
   }
+}
+
+type Create = OpenAI['chat']['completions']['create'];
+
+/** The SDK fails an answer that was cut with an error of its own, which has neither the usage nor the reason. */
+const forSdk = (choice: unknown): UnknownFields =>
+  fieldsIn(choice)['finish_reason'] === null || fieldsIn(choice)['finish_reason'] === undefined
+    ? fieldsIn(choice)
+    : { ...fieldsIn(choice), finish_reason: 'stop' };
+
+function taken(answer: ChatAnswer, raw: unknown, form: 'message' | 'delta'): UnknownFields {
+  const chunk = answer.take(raw, form);
+  return Array.isArray(chunk['choices']) ? { ...chunk, choices: chunk['choices'].map(forSdk) } : chunk;
+}
+
+/**
+ * A client whose answers go through `answer` before the SDK's model reads them. Of a client the model uses `baseURL` and
+ * `chat.completions.create` alone.
+ */
+function dialectClient(client: OpenAI, answer: ChatAnswer): OpenAI {
+  const ask: Create = client.chat.completions.create.bind(client.chat.completions);
+  const whole = async (...asked: Parameters<typeof ask>): Promise<unknown> => {
+    const raw: unknown = await ask(...asked);
+    const given = taken(answer, raw, 'message');
+    const requestId = fieldsIn(raw)['_request_id'];
+    return requestId === undefined ? given : { ...given, _request_id: requestId };
+  };
+  const streamed = (...asked: Parameters<typeof ask>) => ({
+    withResponse: async () => {
+      const { data, ...rest } = await ask(...asked).withResponse();
+      return { ...rest, data: pieces(answer, data) };
+    },
+  });
+  const create = (...asked: Parameters<typeof ask>) =>
+    asked[0].stream === true ? streamed(...asked) : whole(...asked);
+  const own: OpenAI = Object.create(client, { chat: { value: { completions: { create } } } });
+  return own;
+}
+
+async function* pieces(answer: ChatAnswer, stream: unknown): AsyncGenerator<UnknownFields, void, undefined> {
+  for await (const raw of stream as AsyncIterable<unknown>) yield taken(answer, raw, 'delta');
 }
