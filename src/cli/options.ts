@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { CommanderError, InvalidArgumentError, Option } from 'commander';
+import { type Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
 import { type JsonObject, type JsonValue, jsonObject, jsonValue, NumberTooLarge, parseJson } from '../core/json.js';
 import { usdText } from '../core/money.js';
@@ -21,6 +21,16 @@ export function numberOf(text: string): number {
   if (/^-?\d{1,9}(\.\d{1,9})?$/.test(text)) return Number(text);
   throw new InvalidArgumentError('Expected a number, such as 0.5.');
 }
+
+/** Adds the options that choose runs by their reward and the scores of their trajectories. */
+export const withScoreBounds = (command: Command): Command =>
+  command
+    .addOption(new Option('--min-reward <n>', 'only runs with this reward or more').argParser(numberOf))
+    .addOption(new Option('--max-reward <n>', 'only runs with this reward or less').argParser(numberOf))
+    .addOption(new Option('--min-quality <n>', 'only runs with this quality score or more').argParser(numberOf))
+    .addOption(new Option('--max-quality <n>', 'only runs with this quality score or less').argParser(numberOf))
+    .addOption(new Option('--min-diversity <n>', 'only runs with this diversity score or more').argParser(numberOf))
+    .addOption(new Option('--max-diversity <n>', 'only runs with this diversity score or less').argParser(numberOf));
 
 export const limitOption = (): Option =>
   new Option('--limit <n>', `how many at most, 1 to ${PAGE_LIMIT}`).argParser(whole(1, PAGE_LIMIT)).default(50);

@@ -62,18 +62,23 @@ export function sendable(headers: { readonly [name: string]: string }): { readon
 /** A body as JSON. Throws `invalid_request` for what JSON cannot carry. */
 export function bodyText(body: unknown): string {
   try {
-    return JSON.stringify(body, refuseInfinite);
+    return JSON.stringify(
+      body,
+      finiteOr((name, value) => new Error(`${JSON.stringify(name)} is ${value}`)),
+    );
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw misused(`The body of the request is no JSON: ${why}.`, 'Give values that JSON can carry.');
   }
 }
 
-/** `JSON.stringify` would write null. */
-function refuseInfinite(name: string, value: unknown): unknown {
-  if (typeof value !== 'number' || Number.isFinite(value)) return value;
-  throw new Error(`${JSON.stringify(name)} is ${value}`);
-}
+/** A replacer for `JSON.stringify`, which would write null for infinite numbers. Throws what `refusal` makes of one. */
+export const finiteOr =
+  (refusal: (name: string, value: number) => Error) =>
+  (name: string, value: unknown): unknown => {
+    if (typeof value !== 'number' || Number.isFinite(value)) return value;
+    throw refusal(name, value);
+  };
 
 /** The path with its query; what is undefined is left out. */
 export function withQuery(path: string, query: Ask['query'] = {}): string {

@@ -7,6 +7,7 @@ import { readAgain, useAnswer } from '../api/query.js';
 import { may } from '../session.js';
 import { Id } from '../shared/id.js';
 import { FormDialog } from '../shared/modal.js';
+import { Onward } from '../shared/table.js';
 import { Deadline, Time } from '../shared/time.js';
 import { Unanswered } from '../shared/trouble.js';
 import { exactText } from '../text/exact.js';
@@ -66,19 +67,12 @@ export function Document({ space, owner, documentKey: key }: Props): JSX.Element
                 <Change key={one.version} of={one} space={space} owner={owner} />
               ))}
             </ol>
-            <p class="row">
-              {after > 0 && (
-                <button type="button" onClick={() => setAfter(0)}>
-                  ‹ First
-                </button>
-              )}
-              <span class="fill" />
-              {document.more && (
-                <button type="button" onClick={() => setAfter(document.history.at(-1)?.version ?? 0)}>
-                  Later changes ›
-                </button>
-              )}
-            </p>
+            <Onward
+              after={after}
+              next={document.more ? (document.history.at(-1)?.version ?? 0) : null}
+              name="Later changes"
+              go={setAfter}
+            />
           </section>
         </>
       )}

@@ -5,6 +5,7 @@ import type { Page as PageOf } from '../../core/page.js';
 import { useAnswer } from '../api/query.js';
 import { ChangedRows } from '../shared/changed-rows.js';
 import { Id } from '../shared/id.js';
+import { Onward } from '../shared/table.js';
 import { Time } from '../shared/time.js';
 import { Unanswered } from '../shared/trouble.js';
 import { Json } from '../text/json.js';
@@ -56,19 +57,11 @@ export function Page({ id }: { readonly id: string }): JSX.Element {
           <Item key={item.seq} of={item} />
         ))}
       </ol>
-      <p class="row">
-        {after > 0 && (
-          <button type="button" onClick={() => setAfter(0)}>
-            ‹ First
-          </button>
-        )}
-        <span class="fill" />
-        {items.data?.nextCursor != null && (
-          <button type="button" onClick={() => setAfter(Number(items.data?.nextCursor ?? 0))}>
-            Later ›
-          </button>
-        )}
-      </p>
+      <Onward
+        after={after}
+        next={items.data?.nextCursor == null ? null : Number(items.data.nextCursor)}
+        go={setAfter}
+      />
     </div>
   );
 }

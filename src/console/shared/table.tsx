@@ -52,6 +52,32 @@ export function Pager({ next, byTime = true }: PagerProps): JSX.Element {
   );
 }
 
+interface OnwardProps {
+  /** The number that this page begins after; 0: the first page. */
+  readonly after: number;
+  /** The number that the next page begins after; null: this is the last page. */
+  readonly next: number | null;
+  readonly name?: string;
+  readonly go: (after: number) => void;
+}
+
+/** The way through the pages of a list whose items are numbered. */
+export const Onward = ({ after, next, name = 'Later', go }: OnwardProps): JSX.Element => (
+  <p class="row">
+    {after > 0 && (
+      <button type="button" onClick={() => go(0)}>
+        ‹ First
+      </button>
+    )}
+    <span class="fill" />
+    {next !== null && (
+      <button type="button" onClick={() => go(next)}>
+        {name} ›
+      </button>
+    )}
+  </p>
+);
+
 /** A selection with one more, or without it if it was selected. */
 export function toggled(selected: ReadonlySet<string>, id: string): ReadonlySet<string> {
   const next = new Set(selected);

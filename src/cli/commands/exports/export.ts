@@ -7,7 +7,7 @@ import { fieldErrorsOf, invalidRequest } from '../../../core/field-errors.js';
 import { jsonObject } from '../../../core/json.js';
 import { TRAJECTORY_RESULTS } from '../../../core/trajectories/trajectory-result.js';
 import { connect } from '../../connect.js';
-import { json, jsonObjectOption, jsonOption, numberOf, timeOption } from '../../options.js';
+import { json, jsonObjectOption, jsonOption, timeOption, withScoreBounds } from '../../options.js';
 import { print, printJson } from '../../print.js';
 import { retryFor, retryOption, ServerReturn } from '../../server-return.js';
 import { exportOver, printExport } from './export-progress.js';
@@ -44,23 +44,19 @@ function partOption(text: string): number {
 }
 
 export const exportCommand = (): Command =>
-  new Command('export')
-    .addOption(new Option('--format <format>', 'format of the rows').choices(EXPORT_FORMATS).makeOptionMandatory())
-    .addOption(new Option('--encoding <encoding>', 'how rows are written; default: jsonl').choices(EXPORT_ENCODINGS))
-    .requiredOption(
-      '--to <folder>',
-      'name of a new folder in the export directory of the server, s3://bucket/prefix, or hf://datasets/owner/name',
-    )
-    .option('--agent <agent>', 'only runs of this agent')
-    .addOption(new Option('--status <status...>', 'only runs that ended so; default: completed').choices(STATUSES))
-    .option('--model <model>', 'only runs in which this model answered')
-    .addOption(new Option('--result <result...>', 'only runs of this result').choices(TRAJECTORY_RESULTS))
-    .addOption(new Option('--min-reward <n>', 'only runs with this reward or more').argParser(numberOf))
-    .addOption(new Option('--max-reward <n>', 'only runs with this reward or less').argParser(numberOf))
-    .addOption(new Option('--min-quality <n>', 'only runs with this quality score or more').argParser(numberOf))
-    .addOption(new Option('--max-quality <n>', 'only runs with this quality score or less').argParser(numberOf))
-    .addOption(new Option('--min-diversity <n>', 'only runs with this diversity score or more').argParser(numberOf))
-    .addOption(new Option('--max-diversity <n>', 'only runs with this diversity score or less').argParser(numberOf))
+  withScoreBounds(
+    new Command('export')
+      .addOption(new Option('--format <format>', 'format of the rows').choices(EXPORT_FORMATS).makeOptionMandatory())
+      .addOption(new Option('--encoding <encoding>', 'how rows are written; default: jsonl').choices(EXPORT_ENCODINGS))
+      .requiredOption(
+        '--to <folder>',
+        'name of a new folder in the export directory of the server, s3://bucket/prefix, or hf://datasets/owner/name',
+      )
+      .option('--agent <agent>', 'only runs of this agent')
+      .addOption(new Option('--status <status...>', 'only runs that ended so; default: completed').choices(STATUSES))
+      .option('--model <model>', 'only runs in which this model answered')
+      .addOption(new Option('--result <result...>', 'only runs of this result').choices(TRAJECTORY_RESULTS)),
+  )
     .option('--tag <tag>', 'only runs with this tag')
     .addOption(new Option('--since <time>', 'only runs that ended at this time or after it').argParser(timeOption))
     .addOption(new Option('--until <time>', 'only runs that ended before this time').argParser(timeOption))

@@ -10,28 +10,24 @@ import {
   jsonOption,
   limit,
   limitOption,
-  numberOf,
   printMore,
   timeOption,
+  withScoreBounds,
 } from '../../options.js';
 import { printJson, printTable } from '../../print.js';
 
 const options = z.object({ ...trajectoryFilter.shape, json, limit, cursor });
 
 export const trajectoriesCommand = (): Command =>
-  new Command('trajectories')
-    .addOption(new Option('--result <result>', 'only those of this result').choices(TRAJECTORY_RESULTS))
-    .addOption(new Option('--status <status>', 'only runs of this status').choices(RUN_STATUSES))
-    .option('--agent <agent>', 'only runs of this agent')
-    .option('--model <model>', 'only runs in which this model gave an answer')
-    .option('--task <id>', 'only runs of this task')
-    .option('--tag <tag>', 'only runs with this tag')
-    .addOption(new Option('--min-reward <n>', 'only runs with this reward or more').argParser(numberOf))
-    .addOption(new Option('--max-reward <n>', 'only runs with this reward or less').argParser(numberOf))
-    .addOption(new Option('--min-quality <n>', 'only runs with this quality score or more').argParser(numberOf))
-    .addOption(new Option('--max-quality <n>', 'only runs with this quality score or less').argParser(numberOf))
-    .addOption(new Option('--min-diversity <n>', 'only runs with this diversity score or more').argParser(numberOf))
-    .addOption(new Option('--max-diversity <n>', 'only runs with this diversity score or less').argParser(numberOf))
+  withScoreBounds(
+    new Command('trajectories')
+      .addOption(new Option('--result <result>', 'only those of this result').choices(TRAJECTORY_RESULTS))
+      .addOption(new Option('--status <status>', 'only runs of this status').choices(RUN_STATUSES))
+      .option('--agent <agent>', 'only runs of this agent')
+      .option('--model <model>', 'only runs in which this model gave an answer')
+      .option('--task <id>', 'only runs of this task')
+      .option('--tag <tag>', 'only runs with this tag'),
+  )
     .addOption(new Option('--from <time>', 'only runs that were started at this time or later').argParser(timeOption))
     .addOption(new Option('--to <time>', 'only runs that were started before this time').argParser(timeOption))
     .addOption(cursorOption())

@@ -15,6 +15,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
+import { finiteOr } from '../../../client/requests.js';
 import { codeOrText, HoldfastError } from '../../../core/errors/errors.js';
 import type { HarborFolder } from '../../../core/harbor/harbor-import.js';
 import { type JsonObject, jsonObject } from '../../../core/json.js';
@@ -180,18 +181,11 @@ function servicesIn(text: string, path: string): readonly string[] {
   return Object.keys(Object(services)).filter((name) => name !== MAIN);
 }
 
-/** `JSON.stringify` would write null for the `inf` and `nan` of TOML. */
-const finite =
-  (path: string) =>
-  (name: string, value: unknown): unknown => {
-    if (typeof value !== 'number' || Number.isFinite(value)) return value;
-    throw unreadable(path, `${name} is ${value}; expected a finite number`);
-  };
-
-/** As JSON: dates become texts. */
+/** As JSON: dates become texts. Throws for the `inf` and `nan` of TOML. */
 function configIn(text: string, path: string): JsonObject {
+  const finite = finiteOr((name, value) => unreadable(path, `${name} is ${value}; expected a finite number`));
   try {
-    return jsonObject.parse(JSON.parse(JSON.stringify(toml().parse(text), finite(path))));
+    return jsonObject.parse(JSON.parse(JSON.stringify(toml().parse(text), finite)));
   } catch (error) {
     if (!(error instanceof toml().TomlError)) throw error;
     throw unreadable(
