@@ -36,7 +36,6 @@ export type ArtifactContext = Pick<StepContext, 'knex' | 'artifacts'>;
 /** Whose artifacts, and how many bytes it may still have. */
 export interface ArtifactOwner {
   readonly id: string;
-  readonly tenant: string;
   readonly bytesLeft: number;
 }
 
@@ -47,6 +46,8 @@ interface Kept {
   readonly path: string;
   readonly bytes: Buffer;
 }
+
+const ERASED = 'the run was erased';
 
 const shown = (text: string): string => text.slice(0, SHOWN).toWellFormed();
 
@@ -89,19 +90,26 @@ export class ArtifactKeeper {
   async keep({ name, kind, path, bytes }: Kept): Promise<void> {
     const refusal = this.refusal(bytes.length);
     if (refusal !== null) return this.omit(path, refusal);
-    const { id, tenant } = this.#owner;
+    const { id } = this.#owner;
     const { artifacts: store, knex } = this.#ctx;
     if (store === null) throw new Error('a run that is verified has a store of artifacts');
-    await withDatabaseRetry(() => beginArtifacts(knex, { runId: id, tenant, place: store.place }));
+    const isKept = () => withDatabaseRetry(() => beginArtifacts(knex, { runId: id, place: store.place }));
+    if (!(await isKept())) return this.#stop(path, ERASED);
     try {
       const { sha256, sizeBytes } = await store.put(id, bytes);
       this.#items.push({ name, kind, path: shown(path), sizeBytes, sha256 });
       this.#bytes += sizeBytes;
     } catch (error) {
       if (!(error instanceof HoldfastError)) throw error;
-      this.#stopped = error.message;
-      this.omit(path, error.message);
+      return this.#stop(path, error.message);
     }
+    // The others of a run that was erased meanwhile may be gone already: a worker that was frozen comes here late.
+    if (!(await isKept())) await store.remove(id);
+  }
+
+  #stop(path: string, why: string): void {
+    this.#stopped = why;
+    this.omit(path, why);
   }
 }
 

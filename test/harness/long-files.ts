@@ -184,6 +184,7 @@ export const LONG_FILES: readonly string[] = [
   'test/engine/retention/delete-run.test.ts',
   'test/engine/retention/erase-run.test.ts',
   'test/engine/retention/erase-subject.test.ts',
+  'test/engine/retention/late-artifacts.test.ts',
   'test/engine/retention/removed-meanwhile.test.ts',
   'test/engine/retention/retention.test.ts',
   'test/engine/runs/bounded-pages.test.ts',

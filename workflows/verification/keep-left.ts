@@ -39,11 +39,11 @@ export async function keepFilesOf(
   ctx: StepContext,
   place: { readonly id: string; readonly tenant: string; readonly task: RunTask },
 ): Promise<KeptArtifacts> {
-  const { id, tenant, task } = place;
+  const { id, task } = place;
   const { artifacts: wanted, initialFiles: initial } = task.resolved;
   if (wanted === undefined || !wantsFiles(task)) return NOTHING_KEPT;
   if ((await keptOf(ctx, { runId: id }, 'run'))?.begun !== true) return NOTHING_KEPT;
-  const owner = { id, tenant, bytesLeft: ARTIFACTS_BYTES };
+  const owner = { id, bytesLeft: ARTIFACTS_BYTES };
   // A run that was cancelled has no other signal any more.
   const signal = AbortSignal.timeout(WITHIN_MS + COPY_MS);
   const judged = await inVerificationContainer(ctx, place, STEP, signal, ({ entries }) =>

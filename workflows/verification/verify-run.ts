@@ -190,9 +190,9 @@ class Verification {
   }
 
   #artifactOwner(): ArtifactOwner {
-    const { id, tenant } = this.#scope.run;
+    const { id } = this.#scope.run;
     const taken = this.#artifacts.flatMap(({ items }) => items).reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
-    return { id, tenant, bytesLeft: ARTIFACTS_BYTES - taken };
+    return { id, bytesLeft: ARTIFACTS_BYTES - taken };
   }
 
   /** A command of the verification, and what it printed, if that is kept. */

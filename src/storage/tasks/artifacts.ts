@@ -18,15 +18,22 @@ interface ArtifactsRow {
 
 const rows = (db: Knex) => db<ArtifactsRow>('holdfast.artifacts');
 
-/** Says that a run has artifacts, before the first of them is there. */
+/**
+ * Says that a run has artifacts, before the first of them is there. False: the run was erased or removed, so that it has none any more.
+ * An erasure holds the row of the run: it finds what this says, or is found by it.
+ */
 export async function beginArtifacts(
   db: Knex,
-  { runId, tenant, place }: { readonly runId: string; readonly tenant: string; readonly place: string },
-): Promise<void> {
-  await rows(db)
-    .insert({ run_id: runId, tenant, place } as never)
-    .onConflict('run_id')
-    .ignore();
+  { runId, place }: { readonly runId: string; readonly place: string },
+): Promise<boolean> {
+  const { rows: found }: { rows: readonly { id: string }[] } = await db.raw(
+    `with run as (select id, tenant from holdfast.runs where id = :runId and erased_at is null for share),
+          begun as (insert into holdfast.artifacts (run_id, tenant, place) select id, tenant, :place from run
+                    on conflict (run_id) do nothing)
+     select id from run`,
+    { runId, place },
+  );
+  return found.length > 0;
 }
 
 /** Has those of a run removed, by the next worker that reaches their place. */
