@@ -7,6 +7,7 @@ import { afterAll, expect, it } from 'vitest';
 import { bashTool, defineAgent, type SubmitTask } from '../../src/index.js';
 import { BUSYBOX, DOCKER_HOST, describeDocker } from '../harness/docker.js';
 import { ADMIN, engineFor, restOf } from '../harness/engine.js';
+import { describePodman, PODMAN_HOST } from '../harness/podman.js';
 import { call, say, scripted } from '../harness/script.js';
 
 /** Git makes of the files of a task, by the patch of an attempt, what the agent left. */
@@ -56,8 +57,8 @@ const filesBelow = (root: string): string[] =>
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(root.length + 1));
 
-describeDocker('patches of attempts', () => {
-  const t = engineFor('pglite', { agents, dockerHost: DOCKER_HOST, artifacts: join(dir, 'store') });
+const suite = (dockerHost: string): void => {
+  const t = engineFor('pglite', { agents, dockerHost, artifacts: join(dir, 'store') });
   const executed = async (agent: string) => {
     const { runId } = await t.engine.submitTask(task(agent), ADMIN);
     expect(await restOf(t.engine, runId)).toMatchObject({ status: 'completed' });
@@ -105,4 +106,6 @@ describeDocker('patches of attempts', () => {
     expect(Object.entries(why).filter(([path]) => path.startsWith('long'))).toHaveLength(4);
     expect(Object.values(why).every((text) => text === 'a patch has at most 8388608 bytes')).toBe(true);
   });
-});
+};
+describeDocker('patches of attempts', () => suite(DOCKER_HOST));
+describePodman('patches of attempts', () => suite(PODMAN_HOST));

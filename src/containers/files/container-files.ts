@@ -55,22 +55,27 @@ export async function* entriesBelow(
     );
   try {
     const stream = await inRunning(signal, ask, reopen);
-    let root: string | null = null;
-    for await (const entry of tarEntries(Readable.from(stream, { signal }))) {
-      root ??= entry.path.replace(/\/*$/, '/');
-      if (!`${entry.path}/`.startsWith(root)) throw new Error('its archive has something else');
-      const below: string = root;
-      const of = entry.sameAs;
-      const sameAs = of?.startsWith(below) ? of.slice(below.length) : of;
-      yield { ...entry, path: entry.path.slice(below.length), sameAs };
+    let isEmpty = true;
+    const pieces = async function* () {
+      for await (const piece of Readable.from(stream, { signal })) {
+        isEmpty = false;
+        yield piece;
+      }
+    };
+    for await (const entry of tarEntries(pieces())) {
+      const { path, sameAs } = entry;
+      yield { ...entry, path: below(path), sameAs: sameAs === null ? null : below(sameAs) };
     }
-    if (root === null) throw new Error('its archive is empty');
+    if (isEmpty) throw new Error('its archive is empty');
   } catch (error) {
     if (signal.aborted || error instanceof HoldfastError) throw error;
     const why = error instanceof Error ? error.message.trim().toWellFormed() : String(error);
     throw new HoldfastError('file_unreadable', `${dir} cannot be read: ${why}.`, { cause: error });
   }
 }
+
+/** A path as it is below the directory. Docker begins each with it, and has it as the first entry; Podman does neither. */
+const below = (path: string): string => path.replace(/^\.\/+/, '').replace(/^\.$/, '');
 
 /** Writes a file beside its place and renames it. Throws `file_unwritable`. */
 export async function writeFile(place: FilePlace, path: string, bytes: Buffer): Promise<void> {

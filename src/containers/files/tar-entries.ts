@@ -7,6 +7,7 @@ const LONGEST_NAME = 1_048_576;
 const TELLING = 'xgLK';
 const FILES = '\x0007';
 const HARD_LINK = '1';
+const DIRECTORY = '5';
 const LINKS = `${HARD_LINK}2`;
 /** Files, links, devices, directories and pipes. */
 const KINDS = `${FILES}${LINKS}3456`;
@@ -67,7 +68,9 @@ function namesOf(header: Buffer, type: string, told: Told): Pick<FoundEntry, 'pa
   const prefix = isPosix ? textIn(header.subarray(345, 500)) : '';
   const name = textIn(header.subarray(0, 100));
   const link = LINKS.includes(type) ? (told.link ?? textIn(header.subarray(157, 257))) : null;
-  const path = told.path ?? (prefix === '' ? name : `${prefix}/${name}`);
+  const whole = told.path ?? (prefix === '' ? name : `${prefix}/${name}`);
+  // Podman leaves the sign of a directory away.
+  const path = type === DIRECTORY && !whole.endsWith('/') ? `${whole}/` : whole;
   return { path, link, sameAs: type === HARD_LINK ? link : null };
 }
 
