@@ -1,10 +1,10 @@
 // Prints the test files that a machine with more has left to run: those of which one of the reports of vitest says that something
 // was skipped.
-// Of the long ones, which .ci/seconds.json names, HOLDFAST_CI_PART chooses a part: 1 to 10, or `all`.
+// Of the long ones, which .ci/seconds.json names, HOLDFAST_CI_PART chooses a part: 1 to 14, or `all`.
 import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 
-const PARTS = 10;
+const PARTS = 14;
 
 const testResults = process.argv.slice(2).flatMap((report) => JSON.parse(readFileSync(report, 'utf8')).testResults);
 const seconds = JSON.parse(readFileSync(new URL('seconds.json', import.meta.url), 'utf8'));

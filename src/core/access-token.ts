@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type InstallationRole, installationRole, type Role, role } from './caller.js';
 import { type FieldError, HoldfastError } from './errors/errors.js';
-import { nameText } from './json.js';
+import { nameText, nameWithoutControls } from './json.js';
 
 /** A bearer token and whose it is. Never logged, never printed but as part of the address at the first start. */
 export interface Token {
@@ -39,7 +39,7 @@ const tokenList = z
         .regex(/^[\x21-\x7e]+$/, 'expected visible ASCII characters without spaces'),
       actor: nameText,
       role,
-      tenant: nameText.default(FIRST_TENANT),
+      tenant: nameWithoutControls.default(FIRST_TENANT),
       installation: installationRole.exactOptional(),
     }),
   )

@@ -8,12 +8,19 @@ export type JsonObject = { readonly [key: string]: JsonValue };
 /** Text as a column of PostgreSQL keeps it: without NUL and lone surrogates. */
 export const plainText = (text: string): string => text.replaceAll('\u0000', '\uFFFD').toWellFormed();
 
-/** A name as it is given: what `plainText` would change is none. */
+/** A name as it is given, which `plainText` would not change. */
 export const nameText = z
   .string()
   .min(1)
   .max(200)
   .refine((text) => plainText(text) === text, 'expected a text without NUL and lone surrogates');
+
+/** A name of an agent or a tenant. U+001F separates such names in the key of a queued segment. */
+export const nameWithoutControls = nameText.refine(
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it looks for
+  (text) => !/[\u0000-\u001f\u007f]/.test(text),
+  'expected a text without control characters',
+);
 
 export const idText = z.string().regex(/^[\x21-\x7e]{1,200}$/, 'expected at most 200 visible ASCII characters');
 

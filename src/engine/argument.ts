@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { INSTALLATION_ROLES, ROLES } from '../core/caller.js';
 import { fieldErrorsOf, invalidRequest, namesLeftOut } from '../core/field-errors.js';
-import { isObject, nameText } from '../core/json.js';
+import { isObject, nameText, nameWithoutControls } from '../core/json.js';
 
 /** An argument of a method: how errors name it, and its shape. */
 export interface Argument {
@@ -30,7 +30,7 @@ export const caller = argument(
   z.object({
     actor: nameText,
     role: z.enum(ROLES),
-    tenant: nameText,
+    tenant: nameWithoutControls,
     installation: z.enum(INSTALLATION_ROLES).optional(),
   }),
 );

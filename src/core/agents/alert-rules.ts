@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { nameText } from '../json.js';
+import { nameText, nameWithoutControls } from '../json.js';
 
 /** Rules that watch how tasks end. */
 
@@ -90,11 +90,11 @@ export const alertRule = z
   .strictObject({
     name: z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'is no name such as passes-fall'),
     about: z.string().max(1000).default(''),
-    tenant: nameText.default('default'),
+    tenant: nameWithoutControls.default('default'),
     measure: z.enum(ALERT_MEASURE_NAMES),
     only: z
       .strictObject({
-        agent: nameText.exactOptional(),
+        agent: nameWithoutControls.exactOptional(),
         name: nameText.exactOptional(),
         category: nameText.exactOptional(),
         difficulty: nameText.exactOptional(),

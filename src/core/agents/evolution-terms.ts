@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { GrantEffect } from '../grants/grants.js';
-import { nameText } from '../json.js';
+import { nameWithoutControls } from '../json.js';
 
 /** Which agents patches may change, and who decides. */
 export interface EvolutionConfig {
@@ -13,7 +13,7 @@ export interface EvolutionConfig {
 }
 
 export const evolutionConfig = z.strictObject({
-  agents: z.array(nameText).min(1).max(100),
+  agents: z.array(nameWithoutControls).min(1).max(100),
   approvals: z.int().min(1).max(20).optional(),
   trialGrants: z
     .array(z.union([z.string(), z.strictObject({ capability: z.string(), effect: z.enum(['allow', 'ask', 'deny']) })]))

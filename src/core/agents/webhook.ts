@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { z } from 'zod';
-import { nameText } from '../json.js';
+import { nameWithoutControls } from '../json.js';
 import { SYSTEM_EVENT_KINDS, type SystemEvent, type SystemEventKind } from '../log/system-event.js';
 import { isThisMachine, secretPlace } from '../secrets/secret-place.js';
 
@@ -32,7 +32,7 @@ export const webhook = z
     /** The kinds of events that it is told of. */
     kinds: z.array(kind).min(1).max(SYSTEM_EVENT_KINDS.length),
     /** Whose events it is told of, beside those of the installation. */
-    tenant: nameText.default('default'),
+    tenant: nameWithoutControls.default('default'),
     /** Signs each request: `whsec_` and 24 to 64 bytes in base64. */
     signingKey: key.exactOptional(),
     /** Goes with each request, as `Authorization: Bearer`. */

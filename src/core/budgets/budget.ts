@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { nameText } from '../json.js';
+import { nameWithoutControls } from '../json.js';
 import { nanosOf, usdOf, usdText } from '../money.js';
 
 /** What happens when a budget has no room for a model call: a person is asked for more, or the run fails as `limit_budget`. */
@@ -33,9 +33,11 @@ export const budgets = z.strictObject({
   perRun: usdText.optional(),
   /** Of everything. */
   perDay: usdText.optional(),
-  perAgent: z.record(nameText, bounds.extend({ perRun: usdText.optional() })).optional(),
+  perAgent: z.record(nameWithoutControls, bounds.extend({ perRun: usdText.optional() })).optional(),
   /** What holds for each tenant that is not named, and for those that are. */
-  perTenant: z.strictObject({ each: bounds.optional(), named: z.record(nameText, bounds).optional() }).optional(),
+  perTenant: z
+    .strictObject({ each: bounds.optional(), named: z.record(nameWithoutControls, bounds).optional() })
+    .optional(),
   onExhausted: onExhausted.default('ask'),
   /** How much output a call is taken to have that does not say `maxTokens`. */
   outputTokens: z.int().min(1).max(10_000_000).default(4096),

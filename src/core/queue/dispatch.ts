@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { nameText } from '../json.js';
+import { nameWithoutControls } from '../json.js';
 
 /** Why a segment is in the queue. What has begun goes on before something else begins. */
 export type Band = 'resumed' | 'child' | 'new';
@@ -45,7 +45,7 @@ export type DispatchLimits = z.infer<typeof dispatchLimits>;
 export const tenantLimits = z.strictObject({
   /** What holds for each tenant that is not named. */
   each: dispatchLimits.optional(),
-  named: z.record(nameText, dispatchLimits).optional(),
+  named: z.record(nameWithoutControls, dispatchLimits).optional(),
 });
 export type TenantLimits = z.infer<typeof tenantLimits>;
 

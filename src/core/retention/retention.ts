@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { nameText } from '../json.js';
+import { nameWithoutControls } from '../json.js';
 
 const days = z.int().min(1).max(36_500);
 
@@ -10,8 +10,8 @@ export const retentionRule = z.strictObject({
   status: z.enum(endings).optional(),
   /** Days since the run was over. */
   olderThanDays: days,
-  tenant: nameText.optional(),
-  agent: nameText.optional(),
+  tenant: nameWithoutControls.optional(),
+  agent: nameWithoutControls.optional(),
   /** `erase`: its content goes, its log still verifies. `delete`: all of it goes but what it cost. */
   do: z.enum(['erase', 'delete']),
 });

@@ -25,6 +25,7 @@ import { subAgentOf } from '../../tools/define/sub-agent.js';
 import { declaredCapabilities, planOf, planWithGrants, type RegisteredPlan } from '../plans/plan-grants.js';
 import { type ProposedPlans, proposedPlansOf } from '../plans/plan-proposals.js';
 import { agentScaffold, nameOfScaffold } from './agent-scaffold.js';
+import { assertNamedApart, assertNames, assertSubAgents } from './assert-reachable.js';
 import {
   assertSameSpaces,
   configuredSpaces,
@@ -119,29 +120,6 @@ function agentEnvironment(declared: EnvironmentDeclaration | undefined): AgentEn
     secrets: async () =>
       new Map(await Promise.all(held.map(async ([name, one]) => [name, await one.value()] as const))),
   };
-}
-
-/** Every agent that a tool of an agent runs, or of one that it can hand over to, must be there. Throws `agent_invalid`. */
-function assertSubAgents(name: string, start: Agent, agents: ReadonlyMap<string, unknown>): void {
-  for (const { tools } of reachableAgents(start)) {
-    for (const tool of tools) {
-      const target = subAgentOf(tool)?.agent;
-      if (target === undefined || agents.has(target)) continue;
-      const known = [...agents.keys()].join(', ');
-      throw new HoldfastError(
-        'agent_invalid',
-        `The tool ${tool.name} of the agent ${name} runs the agent ${target}, which is not among the agents: ${known}.`,
-      );
-    }
-  }
-}
-
-/** Calls, approvals and stored states know an agent by its name: two of one name would be taken for each other. Throws `agent_invalid`. */
-function assertNamedApart(name: string, start: Agent): void {
-  const names = reachableAgents(start).map((one) => one.name);
-  const double = names.find((one, index) => names.indexOf(one) < index);
-  if (double === undefined) return;
-  throw new HoldfastError('agent_invalid', `Two agents that runs of ${name} can come to have the name ${double}.`);
 }
 
 export interface RegisteredAgent {
@@ -272,6 +250,7 @@ function register(
     );
   assertDeclaration(declaration);
   const { name } = agent;
+  assertNames(agent);
   const state = declaredState(name, declaration.state);
   const memory = declaredMemory(name, declaration.memory, spaces);
   const limits: RunLimits = {

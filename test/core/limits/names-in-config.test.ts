@@ -16,5 +16,6 @@ const PLACES: Readonly<Record<string, (name: string) => { readonly success: bool
 
 it.each(Object.entries(PLACES))('%s', (_place, parsed) => {
   expect(parsed('acme').success).toBe(true);
-  for (const wrong of ['', 'a\u0000', 'a\ud800', 'a'.repeat(201)]) expect(parsed(wrong).success).toBe(false);
+  for (const wrong of ['', 'a\u0000', 'a\u001fb', 'a\nb', 'a\ud800', 'a'.repeat(201)])
+    expect(parsed(wrong).success).toBe(false);
 });

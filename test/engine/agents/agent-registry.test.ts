@@ -48,6 +48,17 @@ describe('a declaration that is wrong is refused, naming the agent and the field
     });
   });
 
+  it.each(['two\nlines', 'acme\u001fclerk', 'NUL\u0000', 'half\ud83d', 'n'.repeat(201)])(
+    'a name that columns, keys of the queue and filters do not take: %j',
+    (name) => {
+      const named = new Agent({ name, model: 'openai/x' });
+      const message = expect.stringMatching(/^The name ".{4,90}" of an agent is not valid: /);
+      const code = 'agent_invalid';
+      expect(refusal({ agent: named })).toMatchObject({ code, message });
+      expect(refusal({ agent: new Agent({ name: 'clerk', handoffs: [named] }) })).toMatchObject({ code, message });
+    },
+  );
+
   it('two agents of one name that a run can come to by handoffs', () => {
     const inner = (instructions: string) => new Agent({ name: 'cashier', model: 'openai/x', instructions });
     const [one, other] = [inner('Refund.'), inner('Refund nothing.')];
