@@ -149,8 +149,11 @@ async function end(ctx: StepContext, scope: SegmentContext, outcome: Ending): Pr
       budgeted: budgetsOf(scope).length > 0,
     });
   };
-  await DBOS.runStep(() => abandonOnDatabaseOutage(commit), { name: 'segment:end' });
+  await recordEnd(commit);
 }
+
+const recordEnd = <T>(commit: () => Promise<T>): Promise<T> =>
+  DBOS.runStep(() => abandonOnDatabaseOutage(commit), { name: 'segment:end' });
 
 /** Ends a run that was cancelled while it waited. Its container has what the task keeps; nothing else of the segment executes. */
 async function endCancelled(ctx: StepContext, run: RunRow): Promise<void> {
@@ -162,8 +165,7 @@ async function endCancelled(ctx: StepContext, run: RunRow): Promise<void> {
   };
   const artifacts = await DBOS.runStep(() => abandonOnDatabaseOutage(keep), { name: 'run:keep' });
   const ending = { type: 'cancelled', ...(artifacts !== null && { artifacts }) } as const;
-  const commit = () => abandonOnDatabaseOutage(() => endUnexecuted(ctx, run, ending));
-  await DBOS.runStep(commit, { name: 'segment:end' });
+  await recordEnd(() => endUnexecuted(ctx, run, ending));
 }
 
 /** Fails a run before anything of its segment executes. Idempotent. */
