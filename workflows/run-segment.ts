@@ -152,7 +152,8 @@ async function end(ctx: StepContext, scope: SegmentContext, outcome: Ending): Pr
   await recordEnd(commit);
 }
 
-const recordEnd = <T>(commit: () => Promise<T>): Promise<T> =>
+/** Every end of a segment is this step of DBOS. */
+const recordEnd = (commit: () => Promise<void>): Promise<void> =>
   DBOS.runStep(() => abandonOnDatabaseOutage(commit), { name: 'segment:end' });
 
 /** Ends a run that was cancelled while it waited. Its container has what the task keeps; nothing else of the segment executes. */

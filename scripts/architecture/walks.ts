@@ -82,7 +82,7 @@ export const WALKS: readonly Walk[] = [
       { to: 'workflows:wrapTool', library: 'needsApproval' },
       { to: 'workflows:letAgentWork', library: 'runner.run' },
       { to: 'workflows:waitForApprovals' },
-      { to: 'workflows:end', library: 'segment:end' },
+      { to: 'workflows:end', library: 'recordEnd' },
       { to: 'steps:endSegment' },
       { to: 'steps:OUTCOMES' },
       { to: 'steps/segment:ask' },
