@@ -21,8 +21,7 @@ export async function engineLives(
 ): Promise<EngineLives> {
   const database = await createEngineDatabase(kind);
   const { databaseUrl, dataDir } = database.options;
-  const env: Record<string, string> =
-    databaseUrl === null ? { HOLDFAST_DATA_DIR: dataDir } : { DATABASE_URL: databaseUrl };
+  const env = { HOLDFAST_DATA_DIR: dataDir, ...(databaseUrl === null ? {} : { DATABASE_URL: databaseUrl }) };
   let deaths = 0;
   try {
     for (const piece of [...pieces, Number.POSITIVE_INFINITY]) {
