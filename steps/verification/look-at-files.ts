@@ -15,8 +15,8 @@ import type { ResolvedTask } from '../../src/core/tasks/resolve-task.js';
 import { bytesOf } from '../../src/core/tasks/task-file.js';
 import type { Finding } from '../../src/core/tasks/task-reward.js';
 import { breathe, inBreaths } from '../../src/storage/database/timing.js';
-import type { RunText } from '../exports/said-by-run.js';
 import { objectsOfPack, PackUnreadable } from './git-pack.js';
+import type { RunText } from './said-by-run.js';
 
 const WITHIN_MS = 600_000;
 const TRIES = 3;

@@ -10,7 +10,7 @@ import {
 } from '../../src/core/tasks/process-rules.js';
 import { breathe } from '../../src/storage/database/timing.js';
 import type { StepContext } from '../context.js';
-import { eventsOfRun } from '../exports/said-by-run.js';
+import { eventsOfRun } from './said-by-run.js';
 
 /** Of a command so much is read. */
 const COMMAND_LONGEST = 65_536;

@@ -22,8 +22,8 @@ import { Allowance } from '../../src/core/limits/allowance.js';
 import { resolveTask } from '../../src/core/tasks/resolve-task.js';
 import { parseTask } from '../../src/core/tasks/task-definition.js';
 import { DEFAULT_WEIGHTS, type Evidence, judgementOf, verdictOf } from '../../src/core/tasks/task-reward.js';
-import type { RunText } from '../../steps/exports/said-by-run.js';
 import { lookAtFiles } from '../../steps/verification/look-at-files.js';
+import type { RunText } from '../../steps/verification/said-by-run.js';
 
 /** The search for what was written down, in folders of this machine. */
 

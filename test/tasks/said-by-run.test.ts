@@ -2,7 +2,7 @@ import { Agent } from '@openai/agents';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineAgent, defineTool, functionModel, subAgent } from '../../src/index.js';
-import { type RunText, saidByRun } from '../../steps/exports/said-by-run.js';
+import { type RunText, saidByRun } from '../../steps/verification/said-by-run.js';
 import { ADMIN, engineFor, runToRest } from '../harness/engine.js';
 import { call, resultsIn, say, scripted } from '../harness/script.js';
 import { SLOW } from '../harness/slow.js';

@@ -10,13 +10,13 @@ import {
   type TestEnd,
   verdictOf,
 } from '../../src/core/tasks/task-reward.js';
-import { saidByRun } from '../../steps/exports/said-by-run.js';
 import { askReward } from '../../steps/verification/ask-reward.js';
 import { type ArtifactOwner, keepFiles } from '../../steps/verification/keep-artifacts.js';
 import { keepingOutput } from '../../steps/verification/keep-output.js';
 import { isLookedAt, type Looked, lookAtFiles } from '../../steps/verification/look-at-files.js';
 import { lookAtProcess } from '../../steps/verification/look-at-process.js';
 import { runCompile, runLint, runTest, type Timed } from '../../steps/verification/run-test.js';
+import { saidByRun } from '../../steps/verification/said-by-run.js';
 import { inVerificationContainer, type JudgedEnvironment } from '../../steps/verification/verification-environment.js';
 import { durableStep } from '../durable-step.js';
 import { type SegmentContext, stopFromHalt } from '../segment-context.js';
