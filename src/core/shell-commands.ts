@@ -1,3 +1,5 @@
+import { addTo } from './grouped.js';
+
 /** The commands in a line of a shell, as far as its text tells them. */
 
 /** Of a line so many commands are read, and of each so many characters. */
@@ -76,11 +78,7 @@ class LinesOf {
     const starts = new Map<string, number[]>();
     let at = 0;
     for (const line of this.#text.split('\n')) {
-      for (const one of new Set([line, `\t${line.replace(/^\t+/, '')}`])) {
-        const places = starts.get(one);
-        if (places === undefined) starts.set(one, [at]);
-        else places.push(at);
-      }
+      for (const one of new Set([line, `\t${line.replace(/^\t+/, '')}`])) addTo(starts, one, at);
       at += line.length + 1;
     }
     return starts;

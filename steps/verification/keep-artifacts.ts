@@ -11,6 +11,7 @@ import {
 } from '../../src/core/artifacts/kept-artifacts.js';
 import type { FoundEntry } from '../../src/core/containers/environment.js';
 import { HoldfastError } from '../../src/core/errors/errors.js';
+import { addTo } from '../../src/core/grouped.js';
 import { bytesOf, type TaskFiles } from '../../src/core/tasks/task-file.js';
 import { breathe } from '../../src/storage/database/timing.js';
 import { beginArtifacts } from '../../src/storage/tasks/artifacts.js';
@@ -190,7 +191,7 @@ class FileKeeper {
     this.last = shown(path);
     const { isWanted, isPatched } = this.#askedOf(path);
     if (!isWanted && !isPatched) return;
-    if (sameAs !== null) this.#addName(sameAs, path);
+    if (sameAs !== null) addTo(this.#otherNames, sameAs, path);
     else if (isFile) await this.#takeFile(entry, isWanted, isPatched);
     else this.#keeper.omit(path, link === null ? 'it is no regular file' : 'it is a link');
   }
@@ -205,12 +206,6 @@ class FileKeeper {
       isWanted: isChosen(path, wanted.files),
       isPatched: wanted.patch && isNamed && !isOfRepository(path),
     };
-  }
-
-  #addName(of: string, name: string): void {
-    const names = this.#otherNames.get(of);
-    if (names === undefined) this.#otherNames.set(of, [name]);
-    else names.push(name);
   }
 
   async #takeFile(entry: FoundEntry, isWanted: boolean, isPatched: boolean): Promise<void> {

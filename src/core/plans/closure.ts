@@ -2,6 +2,7 @@ import type { FieldError } from '../errors/errors.js';
 import { HoldfastError } from '../errors/errors.js';
 import { parsePattern } from '../grants/capability-text.js';
 import type { GrantInput } from '../grants/grants.js';
+import { addTo } from '../grouped.js';
 import type { ToolSpec } from '../tools/tool.js';
 import { invalidPlan, type PlanTools } from './compile-plan.js';
 import type { CompiledCall, CompiledPlan } from './plan.js';
@@ -23,22 +24,17 @@ export function closureOf(name: string, plan: CompiledPlan, tools: PlanTools, gr
   const own = new Map<string, CompiledCall[]>();
   const passedOn = new Map<string, CompiledCall[]>();
   const problems: FieldError[] = [];
-  const add = (to: Map<string, CompiledCall[]>, capability: string, call: CompiledCall): void => {
-    const calls = to.get(capability);
-    if (calls === undefined) to.set(capability, [call]);
-    else calls.push(call);
-  };
   for (const call of plan.calls) {
     const needed = neededBy(call, tools);
     if (!Array.isArray(needed)) problems.push(needed as FieldError);
-    else for (const capability of needed) add(own, capability, call);
+    else for (const capability of needed) addTo(own, capability, call);
     const unfit = problemOfConstant(call, tools.get(call.tool));
     if (unfit !== null) problems.push(unfit);
     if (call.node.type !== 'agent') continue;
     const granted = grantsOf(call.node.agent);
     if (granted === undefined)
       problems.push({ pointer: `${call.at}/agent`, detail: `there is no agent ${call.node.agent}` });
-    for (const capability of granted ?? []) add(passedOn, capability, call);
+    for (const capability of granted ?? []) addTo(passedOn, capability, call);
   }
   if (problems.length > 0) throw invalidPlan(name, problems);
   return { own, passedOn };

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { type FieldError, HoldfastError } from '../errors/errors.js';
 import { fieldErrorsOf } from '../field-errors.js';
+import { addTo } from '../grouped.js';
 import { assertAnswerable } from '../interruptions/answer.js';
 import { isRecord, type JsonObject, type JsonValue } from '../json.js';
 import type { ToolSpec } from '../tools/tool.js';
@@ -265,11 +266,7 @@ function inOrder<T extends Needing>(nodes: readonly T[]): Ordered<T> {
   const left = new Map(nodes.map((node) => [node.id, node.needs.length]));
   const needed = new Map<string, string[]>();
   for (const { id, needs } of nodes) {
-    for (const need of needs) {
-      const those = needed.get(need);
-      if (those === undefined) needed.set(need, [id]);
-      else those.push(id);
-    }
+    for (const need of needs) addTo(needed, need, id);
   }
   const ordered = nodes.filter(({ needs }) => needs.length === 0);
   // It grows while it is read.

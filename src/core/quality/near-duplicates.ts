@@ -1,3 +1,4 @@
+import { addTo } from '../grouped.js';
 import type { TaskDefinition } from '../tasks/task-definition.js';
 import { testFilesOf } from '../tasks/task-verification.js';
 import { hashOf, isLike, keepLeast, likeness, type Sketch } from '../trajectories/sketch.js';
@@ -98,11 +99,7 @@ class Places {
 }
 
 function put(places: Map<number, number[]>, hashes: Sketch, place: number): void {
-  for (const hash of hashes) {
-    const known = places.get(hash);
-    if (known === undefined) places.set(hash, [place]);
-    else known.push(place);
-  }
+  for (const hash of hashes) addTo(places, hash, place);
 }
 
 const placesOf = (places: ReadonlyMap<number, readonly number[]>, hashes: Sketch): (readonly number[])[] =>

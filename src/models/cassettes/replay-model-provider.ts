@@ -3,6 +3,7 @@ import { join, sep } from 'node:path';
 import { setImmediate as breath } from 'node:timers/promises';
 import type { Model, ModelProvider } from '@openai/agents';
 import { HoldfastError } from '../../core/errors/errors.js';
+import { groupedBy } from '../../core/grouped.js';
 import { canonical, type JsonValue, sha256 } from '../../core/json.js';
 import { failureText } from '../failures/failure-text.js';
 import { NativeProvider, nativeRecorded } from '../native/native-provider.js';
@@ -18,11 +19,7 @@ import { openaiRecorded } from './openai-recording.js';
  * in which they were recorded, and then from the first again. Throws `cassette_unmatched`, which says what differs.
  */
 function playingFetch(cassette: Cassette): typeof fetch {
-  const byDigest = new Map<string, CassetteExchange[]>();
-  for (const exchange of cassette.exchanges) {
-    const digest = digestOf(exchange.request);
-    byDigest.set(digest, [...(byDigest.get(digest) ?? []), exchange]);
-  }
+  const byDigest = groupedBy(cassette.exchanges, ({ request }) => digestOf(request));
   return async (input, init) => {
     init?.signal?.throwIfAborted();
     const asked = wireRequest(input, init);

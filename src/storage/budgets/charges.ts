@@ -1,6 +1,7 @@
 import type { Knex } from 'knex';
 import type { SpendFilter, SpendView } from '../../core/budgets/charge.js';
 import { CHARGE_STATES, type Charge, type ChargeState, type ChargeView, priceName } from '../../core/budgets/charge.js';
+import { groupedBy } from '../../core/grouped.js';
 import { usdOf, usdOrNull } from '../../core/money.js';
 import { viewOfRow } from '../database/legible-rows.js';
 import { changedCell } from '../database/stored-json.js';
@@ -101,20 +102,10 @@ export async function chargesOfRuns(
   const rows: ChargeRow[] = await charges(db)
     .whereRaw('run_id = any(?)', [[...runIds]])
     .orderBy(['run_id', ...ORDER]);
-  const byRun = new Map<string, ChargeRow[]>();
-  for (const row of rows) {
-    const own = byRun.get(row.run_id);
-    if (own === undefined) byRun.set(row.run_id, [row]);
-    else own.push(row);
-  }
-  return new Map([...byRun].map(([id, own]) => [id, () => byTurn(own)]));
+  return new Map([...groupedBy(rows, (row) => row.run_id)].map(([id, own]) => [id, () => byTurn(own)]));
 }
 
-function byTurn(rows: readonly ChargeRow[]): TurnCharges {
-  const found = new Map<number, ChargeView[]>();
-  for (const row of rows) found.set(row.turn, [...(found.get(row.turn) ?? []), chargeViewOf(row)]);
-  return found;
-}
+const byTurn = (rows: readonly ChargeRow[]): TurnCharges => groupedBy(rows.map(chargeViewOf), ({ turn }) => turn);
 
 export const chargesByTurn = async (db: Knex, runId: string): Promise<TurnCharges> =>
   (await chargesOfRuns(db, [runId])).get(runId)?.() ?? new Map();

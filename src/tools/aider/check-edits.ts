@@ -1,4 +1,5 @@
 import { extname } from 'node:path/posix';
+import { addTo } from '../../core/grouped.js';
 import type { ToolEnvironment } from '../../core/tools/tool-environment.js';
 import { JOINED, shownOutput } from '../container/bash.js';
 import { checkerOf, PARSES } from '../container/parse-check.js';
@@ -96,7 +97,7 @@ async function lintFiles(
   const plain: string[] = [];
   for (const file of files) {
     const command = Object.hasOwn(lint, extname(file)) ? lint[extname(file)] : lint['*'];
-    if (command !== undefined) groups.set(command, [...(groups.get(command) ?? []), file]);
+    if (command !== undefined) addTo(groups, command, file);
     else if (checkerOf(file) !== '') plain.push(checkerOf(file), file);
   }
   const results = [

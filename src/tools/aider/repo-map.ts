@@ -1,3 +1,5 @@
+import { groupedBy } from '../../core/grouped.js';
+
 /** A map of the files of a directory: what each of them defines, the ones that others use most first. Pure, and the same for the same files. */
 
 export interface Definition {
@@ -100,8 +102,7 @@ export function mapText(
   mentioned: ReadonlySet<string>,
   most: number,
 ): string {
-  const byFile = new Map<string, Definition[]>();
-  for (const one of mapped.definitions) byFile.set(one.file, [...(byFile.get(one.file) ?? []), one]);
+  const byFile = groupedBy(mapped.definitions, ({ file }) => file);
   const ranked = rankFiles(mapped, chat, mentioned).filter((file) => !chat.has(file));
   const names: string[] = [];
   const parts: string[] = [];
