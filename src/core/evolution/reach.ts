@@ -1,8 +1,11 @@
 import { z } from 'zod';
-import { type ErrorCode, HoldfastError } from '../errors/errors.js';
+import type { ScaffoldName } from '../agents/scaffold.js';
+import type { ErrorCode } from '../errors/errors.js';
 import { canonical, type JsonObject, type JsonValue, toJson } from '../json.js';
 import type { CompiledCall, CompiledNode, CompiledPlan } from '../plans/plan.js';
+import { type Offers, type OwnTools, offeredScaffold, offeredVersion } from './offers.js';
 import { type AgentPatch, patchedDefinition, patchInvalid } from './patch.js';
+import { refused } from './refused.js';
 
 /** Definitions before and after a patch, member by member. */
 
@@ -19,13 +22,6 @@ function changedMembers(before: JsonObject, after: JsonObject): readonly string[
   return names.filter((name) => textOf(before, name) !== textOf(after, name));
 }
 
-const refused = (code: ErrorCode, pointer: string, what: string): HoldfastError => {
-  const detail = `no patch changes ${what}`;
-  return new HoldfastError(code, `The patch is refused at ${pointer}: ${detail}.`, {
-    fields: [{ pointer: '/patch', detail: `${pointer}: ${detail}` }],
-  });
-};
-
 /** What a patch of an agent may change. Definitions are compared before and after it, whatever way its operations took. */
 
 const INSTRUCTIONS_MOST = 65_536;
@@ -35,7 +31,9 @@ const COMPUTED = '(computed)';
 const GRANT_FIELDS: ReadonlySet<string> = new Set(['grants', 'mcp', 'mcpServers', 'environment', 'context', 'state']);
 /** Fields that say who is asked, and what follows from a refusal. */
 const APPROVAL_FIELDS: ReadonlySet<string> = new Set(['separateRequester', 'onDenied']);
-const OPEN_FIELDS: ReadonlySet<string> = new Set(['instructions', 'model', 'modelSettings', 'tools', 'handoffs']);
+const OPEN_FIELDS: ReadonlySet<string> = new Set([
+  ...['instructions', 'model', 'modelSettings', 'tools', 'handoffs', 'scaffold'],
+]);
 /** Members of a tool that decide whether and how people are asked for a call of it. */
 const APPROVAL_MEMBERS: ReadonlySet<string> = new Set(['approvals', 'separateRequester', 'effect', 'onUnknownEffect']);
 
@@ -62,8 +60,11 @@ export interface AgentChange {
   readonly modelSettings?: z.output<typeof openSettings>;
   /** Names of the tools that are left. */
   readonly tools?: readonly string[];
+  /** Definitions of the versions that take the place of tools, by name. */
+  readonly versions?: ReadonlyMap<string, JsonObject>;
   /** Names of the agents that it still hands over to. */
   readonly handoffs?: readonly string[];
+  readonly scaffold?: ScaffoldName;
 }
 
 export interface JudgedPatch {
@@ -72,28 +73,32 @@ export interface JudgedPatch {
 }
 
 /**
- * Applies a patch and returns what it changes. `models` are those that the configuration allows for the agent. Throws `patch_invalid`,
+ * Applies a patch and returns what it changes. Of another scaffold the tools are none of the definition yet. Throws `patch_invalid`,
  * `patch_widens_grants`, `patch_loosens_approval`, `patch_out_of_reach`.
  */
-export function judgePatch(before: JsonObject, patch: AgentPatch, models: readonly string[]): JudgedPatch {
+export function judgePatch(before: JsonObject, patch: AgentPatch, own: OwnTools, offers: Offers): JudgedPatch {
   const definition = patchedDefinition(before, patch);
   const changed = changedMembers(before, definition);
   assertUnchanged(changed, GRANT_FIELDS, 'patch_widens_grants', 'what the agent may reach');
   assertUnchanged(changed, APPROVAL_FIELDS, 'patch_loosens_approval', 'who is asked before a call');
-  if (changed.includes('tools')) assertTools(before['tools'], definition['tools']);
+  const versions = changed.includes('tools')
+    ? newVersions(before['tools'], definition['tools'], own, offers)
+    : new Map<string, JsonObject>();
   const beyond = changed.find((field) => !OPEN_FIELDS.has(field));
   if (beyond !== undefined) throw refused('patch_out_of_reach', `/${beyond}`, 'this field');
   if (changed.length === 0) throw patchInvalid('it changes nothing');
-  return { definition, change: changeOf(before, definition, changed, models) };
+  const has = (field: string): boolean => changed.includes(field);
+  const change = changeOf(before, definition, has, offers.models);
+  const scaffold = has('scaffold') ? { scaffold: offeredScaffold(before, definition, own, offers) } : {};
+  return { definition, change: { ...change, ...(versions.size === 0 ? {} : { versions }), ...scaffold } };
 }
 
 function changeOf(
   before: JsonObject,
   after: JsonObject,
-  changed: readonly string[],
+  has: (field: string) => boolean,
   models: readonly string[],
-): AgentChange {
-  const has = (field: string): boolean => changed.includes(field);
+): Omit<AgentChange, 'versions' | 'scaffold'> {
   return {
     ...(has('instructions') ? { instructions: instructionsOf(before['instructions'], after['instructions']) } : {}),
     ...(has('model') ? { model: modelOf(after['model'], models) } : {}),
@@ -136,21 +141,36 @@ function settingsOf(before: JsonValue | undefined, after: JsonValue | undefined)
   return parsed.data;
 }
 
-/** Tools may only go away: one that comes, or changes, could do more or ask less than those that the configuration grants. */
-function assertTools(before: JsonValue | undefined, after: JsonValue | undefined): void {
+/**
+ * Tools go away, or get another version that the configuration offers: what else comes, or changes, could do more or ask less than the
+ * configuration grants. Returns the new versions.
+ */
+function newVersions(
+  before: JsonValue | undefined,
+  after: JsonValue | undefined,
+  own: OwnTools,
+  offers: Offers,
+): ReadonlyMap<string, JsonObject> {
   const known = new Map(namedItems(before).map(({ name, item }) => [name, item]));
   const seen = new Set<string>();
+  const versions = new Map<string, JsonObject>();
   for (const { name, item } of namedItems(after)) {
     const old = known.get(name);
     if (old === undefined) throw refused('patch_widens_grants', '/tools', `the tools: ${name} is not among them`);
     if (seen.has(name)) throw patchInvalid(`/tools has ${name} twice`);
     seen.add(name);
     const changed = changedMembers(old, item);
+    const { version } = item;
+    if (changed.join() === 'version' && typeof version === 'string') {
+      versions.set(name, offeredVersion(own, offers, { name, version }).definition);
+      continue;
+    }
     const loosened = changed.find((member) => APPROVAL_MEMBERS.has(member));
     if (loosened !== undefined)
       throw refused('patch_loosens_approval', `/tools/${name}/${loosened}`, 'when people are asked');
     if (changed.length > 0) throw refused('patch_out_of_reach', `/tools/${name}/${changed[0]}`, 'what a tool is');
   }
+  return versions;
 }
 
 function handoffsOf(before: JsonValue | undefined, after: JsonValue | undefined): readonly string[] {

@@ -182,6 +182,8 @@ export interface ToolSpec {
   readonly resume: ((input: unknown, settlement: Settlement, context: ToolContext) => Promise<unknown>) | null;
   /** Says what does not fit what the tool reads of the state of a run. Absent: it says nothing of it. */
   readonly stateProblem?: StateProblem;
+  /** What the declaration says of both, which may be functions, so that two versions of a tool can be compared. */
+  readonly rules: { readonly capabilities: unknown; readonly approval: unknown };
   /** The label of its outputs; absent: they are trusted. */
   readonly label?: TrustLabel;
   /** Where its body works, if not in this process. */

@@ -19,9 +19,8 @@ import { StateMachineModel } from '../../models/machines/state-machine-model.js'
 import { ProgramModel } from '../../models/program-model.js';
 import { HeldSecret } from '../../models/secrets/held-secret.js';
 import { isSecret } from '../../models/secrets/secret.js';
-import { toolSpecOf } from '../../tools/define/define-tool.js';
+import { type DeclaredTool, toolSpecOf } from '../../tools/define/define-tool.js';
 import { reachableAgents } from '../../tools/define/reachable-agents.js';
-import { subAgentOf } from '../../tools/define/sub-agent.js';
 import { declaredCapabilities, planOf, planWithGrants, type RegisteredPlan } from '../plans/plan-grants.js';
 import { type ProposedPlans, proposedPlansOf } from '../plans/plan-proposals.js';
 import { agentScaffold, nameOfScaffold } from './agent-scaffold.js';
@@ -33,8 +32,9 @@ import {
   declaredMemory,
   declaredState,
 } from './declared-state.js';
-import type { AgentDeclaration, EnvironmentDeclaration, HoldfastConfig } from './define.js';
+import type { AgentDeclaration, AgentScaffold, EnvironmentDeclaration, HoldfastConfig } from './define.js';
 import { assertOwnAgent } from './foreign-agent.js';
+import { toolDefinition } from './tool-definition.js';
 
 /**
  * What is kept of agents as they were when a run ran: all of them that can say something, and of functions that they are there. `tools`:
@@ -57,37 +57,10 @@ const ownDefinition = (agent: Agent, tools: Agent['tools']): JsonObject => ({
   instructions: typeof agent.instructions === 'string' ? agent.instructions : '(computed)',
   modelSettings: toJson(agent.modelSettings),
   output: outputOf(agent),
-  tools: tools.map((tool) =>
-    tool.type === 'function'
-      ? { ...declaredOf(toolSpecOf(tool)), input: toJson(tool.parameters), ...subAgentIn(tool) }
-      : { name: tool.name, type: tool.type },
-  ),
+  tools: tools.map(toolDefinition),
   ...(agent.mcpServers.length === 0 ? {} : { mcpServers: agent.mcpServers.map(({ name }) => serverLabel(name)) }),
   handoffs: agent.handoffs.map((handoff) => ('agentName' in handoff ? handoff.agentName : handoff.name)),
 });
-
-const declaredOf = (spec: ToolSpec): JsonObject => ({
-  ...{ name: spec.name, version: spec.version, description: spec.description, effect: spec.effect },
-  ...{ deterministic: spec.deterministic, timeoutMs: spec.timeoutMs, onUnknownEffect: spec.onUnknownEffect },
-  ...(spec.isolated === undefined ? {} : { isolated: isolatedIn(spec.isolated) }),
-  ...(spec.approvals === 1 ? {} : { approvals: spec.approvals }),
-  ...(spec.separateRequester === undefined ? {} : { separateRequester: spec.separateRequester }),
-});
-
-/** Where its module lies on this machine says nothing of what it is. */
-const isolatedIn = ({
-  isolation,
-  export: name,
-  memoryMb,
-  cpuSeconds,
-}: NonNullable<ToolSpec['isolated']>): JsonObject => ({
-  ...{ isolation, export: name, memoryMb, cpuSeconds },
-});
-
-const subAgentIn = (tool: object): JsonObject => {
-  const spec = subAgentOf(tool);
-  return spec === undefined ? {} : { subAgent: toJson(spec) };
-};
 
 /** The declared output as a JSON schema. */
 function outputOf({ outputType }: Agent): JsonValue {
@@ -133,6 +106,8 @@ export interface RegisteredAgent {
   readonly pureCallbacks: boolean;
   /** Models that forks may name beside those of its definition. */
   readonly forkModels: readonly string[];
+  /** What patches of it may put in the place of what it has. */
+  readonly offers: { readonly tools: readonly DeclaredTool[]; readonly scaffolds: readonly AgentScaffold[] };
   /** What the agent and the engine say of who may approve. */
   readonly separateRequester: readonly (boolean | undefined)[];
   /** No part of the definition: how an answer comes changes nothing of what a run does. */
@@ -325,10 +300,17 @@ function register(
       toolSpecs,
       separateRequester: [declaration.separateRequester, ofEngine.separateRequester],
     },
+    offers: offersTo(name, ofEngine),
     // A model cannot take the place of a program.
     forkModels:
       agent.model instanceof ProgramModel ? [] : [...(declaration.forkModels ?? []), ...(ofEngine.forkModels ?? [])],
   };
+}
+
+function offersTo(name: string, { evolution }: HoldfastConfig): RegisteredAgent['offers'] {
+  if (!evolution?.agents.includes(name)) return { tools: [], scaffolds: [] };
+  const { tools = [], scaffolds = [] } = evolution;
+  return { tools, scaffolds };
 }
 
 /** The budget that a declaration gives each run; none where it says nothing. */

@@ -124,7 +124,7 @@ export interface HoldfastConfig {
   /** Memory spaces that agents name: `[memorySpace({ name: 'customers', scope: 'user' })]`. See docs/agents/memory.md. */
   readonly memorySpaces?: readonly MemorySpace[];
   /** Agents that patches may change, and who decides: `{ agents: ['clerk'], approvals: 2 }`. See docs/agents/evolution.md. */
-  readonly evolution?: EvolutionConfig;
+  readonly evolution?: EvolutionConfig<DeclaredTool>;
   /** Folders of the host that environments of tasks may mount: `['/srv/books', { path: '/srv/out', writable: true }]`. Default: none. */
   readonly hostFolders?: readonly HostFolderConfig[];
   /** Up to where an operator may ask for what a container takes: `{ memoryMb: 4096, allowedEgress: ['pypi.org'] }`. See docs/containers/README.md. */

@@ -22,7 +22,10 @@ export function toolNamed(
 }
 
 /** What that tool declares. */
-export function toolSpecNamed(context: EngineContext, call: Parameters<typeof toolNamed>[1]): ToolSpec | undefined {
+export function toolSpecNamed(
+  context: Pick<EngineContext, 'agents'>,
+  call: Parameters<typeof toolNamed>[1],
+): ToolSpec | undefined {
   const tool = toolNamed(context, call);
   return tool === undefined ? undefined : toolSpecOf(tool);
 }

@@ -16,6 +16,13 @@ import { patchedAgent } from './patched-agent.js';
 
 type Agents = ReadonlyMap<string, RegisteredAgent>;
 
+/** What says which version of its agent a run has. */
+interface OfVersion {
+  readonly tenant: string;
+  readonly agent: string;
+  readonly agent_hash: string;
+}
+
 const KEPT_MOST = 100;
 
 /** Which definition of an agent runs have: that of the configuration, or a version that a patch made. */
@@ -51,17 +58,26 @@ export class AgentVersions {
   }
 
   /** The agents as a run has them: its own is the version that the run was started with. */
-  async agentsOf(run: {
-    readonly tenant: string;
-    readonly agent: string;
-    readonly agent_hash: string;
-  }): Promise<Agents> {
+  async agentsOf(run: OfVersion, db: Knex = this.#knex): Promise<Agents> {
     const base = this.#agents.get(run.agent);
     if (base === undefined || base.definitionHash === run.agent_hash) return this.#agents;
     const { tenant, agent, agent_hash: definition_hash } = run;
-    const row = await findVersion(this.#knex, { tenant, agent, definition_hash });
+    const row = await findVersion(db, { tenant, agent, definition_hash });
     const made = row === undefined ? null : this.#versionOf(row, base);
     return made === null ? this.#agents : new Map([...this.#agents, [agent, made]]);
+  }
+
+  /** The same for several runs, by their ids. Those of one version are looked up once. */
+  async agentsOfEach(runs: readonly (OfVersion & { readonly id: string })[], db: Knex): Promise<Map<string, Agents>> {
+    const versions = new Map<string, Agents>();
+    const found = new Map<string, Agents>();
+    for (const run of runs) {
+      const key = JSON.stringify([run.tenant, run.agent, run.agent_hash]);
+      const agents = versions.get(key) ?? (await this.agentsOf(run, db));
+      versions.set(key, agents);
+      found.set(run.id, agents);
+    }
+    return found;
   }
 
   /** A row that says more than the log of its proposal was changed by no one who may decide. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type EvolutionConfig, type EvolutionTerms, termsOf } from '../../core/agents/evolution-terms.js';
+import { type EvolutionTerms, termsOf } from '../../core/agents/evolution-terms.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import {
   APPLY_TOOL,
@@ -21,6 +21,7 @@ import type { AgentDeclaration } from '../agents/define.js';
 import type { EngineConfig } from '../engine-config.js';
 import type { EngineContext } from '../engine-context.js';
 import { defineStateMachine } from '../machines/define-state-machine.js';
+import { problemsOfOffers } from './offer-problems.js';
 import { beginTrial, type ReplayWaiting, reportOfTrial, type TrialMemo, trialMemo } from './trial.js';
 
 /** The agent that tries a proposed patch and has people decide on it: a state machine, so that its runs are like all others. */
@@ -84,14 +85,12 @@ export const withEvolution = (config: EngineConfig, workings: Workings): EngineC
     : { ...config, agents: [...config.agents, evolutionAgent(termsOf(config.evolution), workings)] };
 
 /** Refuses terms that name what no patch can change. Throws `config_invalid`. */
-export function assertEvolution(
-  terms: EvolutionConfig | undefined,
-  agents: ReadonlyMap<string, RegisteredAgent>,
-): void {
-  const fields = (terms?.agents ?? []).flatMap((name, index) => {
+export function assertEvolution(terms: EngineConfig['evolution'], agents: ReadonlyMap<string, RegisteredAgent>): void {
+  const ofAgents = (terms?.agents ?? []).flatMap((name, index) => {
     const detail = problemOfAgent(agents.get(name));
     return detail === null ? [] : [{ pointer: `/evolution/agents/${index}`, detail: `${name} ${detail}` }];
   });
+  const fields = ofAgents.length > 0 || terms === undefined ? ofAgents : problemsOfOffers(terms, agents);
   if (fields.length > 0) throw invalidConfig('The engine', fields);
   try {
     parseGrants(terms?.trialGrants ?? [], { allowEverything: true });

@@ -1,5 +1,7 @@
 import type { Agent, ModelSettings } from '@openai/agents';
+import type { RunScaffold } from '../../../workflows/segment-context.js';
 import { HoldfastError } from '../../core/errors/errors.js';
+import type { Offers, OwnTools } from '../../core/evolution/offers.js';
 import type { AgentPatch } from '../../core/evolution/patch.js';
 import {
   type AgentChange,
@@ -13,8 +15,10 @@ import { canonical, type JsonObject, jsonObject, sha256, toJson } from '../../co
 import { compilePlan } from '../../core/plans/compile-plan.js';
 import { PlanModel } from '../../models/plans/plan-model.js';
 import { ProgramModel } from '../../models/program-model.js';
-import { nameOf } from '../../tools/define/define-tool.js';
+import { isDeclared, nameOf, toolSpecOf } from '../../tools/define/define-tool.js';
 import type { RegisteredAgent } from '../agents/agent-registry.js';
+import { agentScaffold } from '../agents/agent-scaffold.js';
+import { toolDefinition } from '../agents/tool-definition.js';
 import { assertNamedApart, specsOf, toolsOfNodes } from '../plans/define-plan.js';
 import { assertCovers, ownSpecs, planWithGrants, type RegisteredPlan } from '../plans/plan-grants.js';
 
@@ -31,36 +35,79 @@ export function patchedAgent(base: RegisteredAgent, patch: AgentPatch, version: 
       'patch_out_of_reach',
       `${base.name} is a program, whose next calls code decides: no patch changes it.`,
     );
-  const judged = judgePatch(before, patch, base.forkModels);
-  const definition = canonical({ ...judged.definition, version });
+  const { definition: judged, change } = judgePatch(before, patch, ownTools(base), offersOf(base));
+  const agent = changedAgent(base, change);
+  const scaffold = changedScaffold(base, agent, change);
+  const tools = [...agent.tools, ...(scaffold?.tools ?? [])];
+  const ofTools =
+    change.versions !== undefined || change.scaffold !== undefined ? { tools: tools.map(toolDefinition) } : {};
+  const definition = canonical({ ...judged, ...ofTools, version });
   const definitionHash = sha256(definition);
-  const agent = changedAgent(base.agent, judged.change);
-  const kept = judged.change.tools === undefined ? null : new Set(judged.change.tools);
-  const scaffold =
-    base.scaffold === null
-      ? null
-      : { ...base.scaffold, agent, tools: base.scaffold.tools.filter(({ name }) => kept?.has(name) ?? true) };
-  const toolSpecs = new Map([...base.toolSpecs].filter(([name]) => kept?.has(name) ?? true));
-  const model = judged.change.model ?? base.view.model;
-  const view = { ...base.view, version, definitionHash, model, tools: [...toolSpecs.keys()] };
+  const specs = tools.flatMap((tool) => (tool.type === 'function' ? [toolSpecOf(tool)] : []));
+  const toolSpecs = new Map(specs.map((spec) => [spec.name, spec]));
+  const model = change.model ?? base.view.model;
+  const view = { ...base.view, version, definitionHash, model, tools: specs.map(({ name }) => name) };
   return { ...base, version, agent, scaffold, toolSpecs, definition, definitionHash, view };
 }
 
-function changedAgent(agent: Agent, change: AgentChange): Agent {
-  const { instructions, model, modelSettings, tools, handoffs } = change;
+function ownTools({ agent, scaffold }: RegisteredAgent): OwnTools {
+  const ofScaffold = scaffold?.tools ?? [];
+  const declared = [...agent.tools, ...ofScaffold].flatMap((tool) =>
+    tool.type === 'function' && isDeclared(tool) ? [toolSpecOf(tool)] : [],
+  );
+  return {
+    declared: new Map(declared.map((spec) => [spec.name, spec])),
+    ofScaffold: new Set(ofScaffold.map(({ name }) => name)),
+  };
+}
+
+const offersOf = ({ forkModels, offers: { tools, scaffolds } }: RegisteredAgent): Offers => ({
+  models: forkModels,
+  tools: tools.map((tool) => ({ spec: toolSpecOf(tool), definition: toolDefinition(tool) })),
+  scaffolds: scaffolds.map(({ name, version }) => ({ name, version })),
+});
+
+function changedAgent({ agent, offers }: RegisteredAgent, change: AgentChange): Agent {
+  const { instructions, model, modelSettings, tools, versions, handoffs } = change;
   const kept = Object.entries(agent.modelSettings).filter(([name]) => !OPEN_SETTINGS.has(name));
   // What may change was parsed, and has the types that the SDK has.
   const settings =
     modelSettings === undefined
       ? agent.modelSettings
       : ({ ...Object.fromEntries(kept), ...modelSettings } as ModelSettings);
+  const newest = (tool: Agent['tools'][number]): Agent['tools'][number] => {
+    const wanted = versions?.get(keyOf(tool))?.['version'];
+    if (wanted === undefined) return tool;
+    return offers.tools.find((one) => one.name === tool.name && toolSpecOf(one).version === wanted) ?? tool;
+  };
   return agent.clone({
     ...(instructions === undefined ? {} : { instructions }),
     ...(model === undefined ? {} : { model }),
     modelSettings: settings,
-    tools: agent.tools.filter((tool) => tools?.includes(tool.type === 'function' ? nameOf(tool) : tool.name) ?? true),
+    tools: agent.tools.filter((tool) => tools?.includes(keyOf(tool)) ?? true).map(newest),
     handoffs: agent.handoffs.filter((one) => handoffs?.includes('agentName' in one ? one.agentName : one.name) ?? true),
   });
+}
+
+const keyOf = (tool: Agent['tools'][number]): string => (tool.type === 'function' ? nameOf(tool) : tool.name);
+
+/** Throws `patch_out_of_reach` for a scaffold that does not fit the agent. */
+function changedScaffold(base: RegisteredAgent, agent: Agent, { scaffold, tools }: AgentChange): RunScaffold | null {
+  if (base.scaffold === null) return null;
+  if (scaffold === undefined)
+    return { ...base.scaffold, agent, tools: base.scaffold.tools.filter(({ name }) => tools?.includes(name) ?? true) };
+  const offered = base.offers.scaffolds.find(
+    ({ name, version }) => name === scaffold.name && version === scaffold.version,
+  );
+  try {
+    return agentScaffold({ agent, ...(offered && { scaffold: offered }) }, base.grants, base.environment);
+  } catch (error) {
+    if (!(error instanceof HoldfastError) || error.code !== 'agent_invalid') throw error;
+    const { message, hint } = error;
+    throw new HoldfastError('patch_out_of_reach', `The patch is refused at /scaffold: ${message}`, {
+      ...{ cause: error, hint, fields: [{ pointer: '/patch', detail: message }] },
+    });
+  }
 }
 
 /**

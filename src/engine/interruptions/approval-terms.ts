@@ -35,13 +35,13 @@ import { allowanceOfRequest } from '../engine-context.js';
  * call judges both again. Throws `invalid_request`, `capability_denied`, `capability_invalid`.
  */
 export function judgeExtras(
-  context: EngineContext,
+  agents: EngineContext['agents'],
   run: RunRow,
   row: InterruptionRow,
   choice: Choice,
   actor: string,
 ): ApprovalExtras {
-  const tool = toolNamed(context, { runAgent: run.agent, agent: row.agent, tool: row.tool ?? '' });
+  const tool = toolNamed({ agents }, { runAgent: run.agent, agent: row.agent, tool: row.tool ?? '' });
   const edit = choice.arguments === null ? null : editOf(run, row, choice.arguments, tool);
   const { always } = choice;
   if (always === null) return { edit, always, standing: null };
@@ -168,11 +168,11 @@ interface Unfit {
  * Why a call that waits for an approval would not run as this process knows its tool: the tool is gone, its arguments no longer fit,
  * or it needs by now what the run is denied. Null: nothing is known against it.
  */
-export function unfitNow(context: Pick<EngineContext, 'agents'>, run: RunOfCall, row: InterruptionRow): Unfit | null {
-  const registered = context.agents.get(run.agent);
+export function unfitNow(agents: EngineContext['agents'], run: RunOfCall, row: InterruptionRow): Unfit | null {
+  const registered = agents.get(run.agent);
   if (row.kind !== 'approval' || row.tool === null || registered === undefined) return null;
   const { tool: name } = row;
-  const tool = toolNamed(context, { runAgent: run.agent, agent: row.agent, tool: name });
+  const tool = toolNamed({ agents }, { runAgent: run.agent, agent: row.agent, tool: name });
   if (tool === undefined)
     return isGone(registered, row.agent, name) ? { pointer: '/tool', text: `the tool ${name} is gone` } : null;
   // Written by the engine from arguments that the tool has parsed.
@@ -206,8 +206,13 @@ export function isGone({ agent: start, scaffold }: RegisteredAgent, name: string
 }
 
 /** Throws `call_unfit`, so that no one approves what would be refused when it is about to run. */
-export function assertRunsNow(context: EngineContext, run: RunOfCall, row: InterruptionRow, isEdited: boolean): void {
-  const unfit = unfitNow(context, run, row);
+export function assertRunsNow(
+  agents: EngineContext['agents'],
+  run: RunOfCall,
+  row: InterruptionRow,
+  isEdited: boolean,
+): void {
+  const unfit = unfitNow(agents, run, row);
   // Edited arguments are judged for themselves.
   if (unfit === null || (isEdited && unfit.pointer === '/arguments')) return;
   const hint =
@@ -227,9 +232,14 @@ export function assertRunsNow(context: EngineContext, run: RunOfCall, row: Inter
  * Holds an answer against what it must be: the choices or the schema of its question, and, where it stands for the output
  * of the tool, the shape of that. Throws `invalid_request` with a pointer to every wrong field.
  */
-export function assertFits(context: EngineContext, runAgent: string, row: InterruptionRow, value: JsonValue): void {
+export function assertFits(
+  agents: EngineContext['agents'],
+  runAgent: string,
+  row: InterruptionRow,
+  value: JsonValue,
+): void {
   const tool = row.tool ?? '';
-  const spec = toolSpecNamed(context, { runAgent, agent: row.agent, tool });
+  const spec = toolSpecNamed({ agents }, { runAgent, agent: row.agent, tool });
   const wait = waitOf(row)?.spec;
   if (wait?.kind === 'question') {
     refuse(answerProblems(wait, value, allowanceOfRequest()), (problem) => problem);

@@ -67,7 +67,7 @@ export const getInterruptionContext = (
   atOneMoment(context.stepContext.knex, async (trx) => {
     const { row, run } = await found(trx, id, tenant);
     const before = await decidedBefore(trx, row);
-    const { tool, checks, notes } = toolFacts(context, run, row, before.length);
+    const { tool, checks, notes } = toolFacts(await context.versions.agentsOf(run, trx), run, row, before.length);
     const at = await seqOf(trx, row.run_id, `interruption:${id}`);
     const { rows: events } = await readEventsBefore(trx, row.run_id, { before: at, limit: STORY_EVENTS });
     const { usage, ...view } = runViewOf(run, []);
@@ -85,7 +85,7 @@ export const getInterruptionContext = (
 
 /** What is known of the tool of a call now, and what of it is worth a look. */
 function toolFacts(
-  context: EngineContext,
+  agents: EngineContext['agents'],
   run: RunRow,
   row: InterruptionRow,
   before: number,
@@ -95,7 +95,7 @@ function toolFacts(
     before === 0
       ? [{ kind: 'first_time' as const, detail: `No call of ${row.tool} was decided before in this tenant.` }]
       : [];
-  const tool = toolNamed(context, { runAgent: run.agent, agent: row.agent, tool: row.tool });
+  const tool = toolNamed({ agents }, { runAgent: run.agent, agent: row.agent, tool: row.tool });
   if (tool === undefined) return { tool: null, checks: [], notes: firstTime };
   const { name, version, description, effect } = toolSpecOf(tool);
   const detail = `It was asked for with version ${row.tool_version} of ${name}; this server has version ${version}.`;
@@ -148,7 +148,8 @@ export const checkApproval = (
     const { row, run } = await found(trx, id, tenant);
     const args = request.arguments ?? shownArguments(row);
     const difference = differenceOf(shownArguments(row), args, allowanceOfRequest());
-    const tool = toolNamed(context, { runAgent: run.agent, agent: row.agent, tool: row.tool ?? '' });
+    const agents = await context.versions.agentsOf(run, trx);
+    const tool = toolNamed({ agents }, { runAgent: run.agent, agent: row.agent, tool: row.tool ?? '' });
     const capabilities = request.arguments === undefined ? capabilitiesOf(row) : [];
     const needs = tool === undefined ? capabilities : checksFor(run, args, tool).map(({ capability }) => capability);
     const common = { difference, capabilities: [...needs] };

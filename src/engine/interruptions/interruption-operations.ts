@@ -64,9 +64,11 @@ async function viewsOf(
     knex,
     rows.filter(waits).map((row) => row.run_id),
   );
+  const agents = await context.versions.agentsOfEach([...runs.values()], knex);
   return rows.map((row) => {
     const run = waits(row) ? runs.get(row.run_id) : undefined;
-    const unfit = run === undefined ? null : (unfitNow(context, run, row)?.text ?? null);
+    const of = run === undefined ? undefined : agents.get(run.id);
+    const unfit = run === undefined || of === undefined ? null : (unfitNow(of, run, row)?.text ?? null);
     return shownInterruption(row, decisions, { unfit, integrity: seen.get(row.id) ?? [] });
   });
 }

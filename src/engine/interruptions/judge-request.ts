@@ -49,10 +49,11 @@ export async function judgeRequest(
   const effect = judgeDecision(before, request.digest, choice, actor);
   if (effect === 'same') return { choice, effect, extras: NO_EXTRAS, before, said };
   const { verdict, value } = choice;
-  if (verdict === 'answer') assertFits(context, run.agent, row, value);
+  const agents = await context.versions.agentsOf(run, trx);
+  if (verdict === 'answer') assertFits(agents, run.agent, row, value);
   if (before.separateRequester) assertSeparate(before, verdict, actor, await requestersOf(trx, run.id));
-  if (verdict === 'approve') assertRunsNow(context, run, row, choice.arguments !== null);
-  return { choice, effect, extras: judgeExtras(context, run, row, choice, actor), before, said };
+  if (verdict === 'approve') assertRunsNow(agents, run, row, choice.arguments !== null);
+  return { choice, effect, extras: judgeExtras(agents, run, row, choice, actor), before, said };
 }
 
 /** Throws `row_changed`: what someone has changed in the database no one decides. */

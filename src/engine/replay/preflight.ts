@@ -142,7 +142,7 @@ function unfitOf(
   run: RunRow,
   row: InterruptionRow,
 ): PreflightFacts['unfit'] {
-  const unfit = unfitNow({ agents }, run, row);
+  const unfit = unfitNow(agents, run, row);
   const { call_id: callId, tool } = row;
   if (unfit === null || unfit.pointer === '/tool' || callId === null || tool === null) return [];
   return [{ tool, callId, why: unfit.text }];

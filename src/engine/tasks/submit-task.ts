@@ -58,9 +58,11 @@ export async function planTask(
   const seed = parsed.data.seed ?? seedOf(hex);
   const runId = newRunId(context);
   const named = agentNamed(context, parsed.data.agent, '/agent');
-  const agent = await context.versions.agentFor(named, { id: runId, tenant });
+  const version = await context.versions.agentFor(named, { id: runId, tenant });
   const found = await definitionOf(context, tenant, asked, recent);
   const { definition, kept } = found;
+  // A patch may change the scaffold. A task that asks for one has it.
+  const agent = definition.scaffold === null || hasScaffold(version, definition.scaffold) ? version : named;
   if (reward !== null) rewardNamed(context, reward, '/reward');
   if (asked.instruction !== undefined) assertReach(context, definition, caller);
   assertMounts(context, definition);
@@ -197,10 +199,13 @@ export function assertMounts({ hostFolders }: EngineContext, { environment }: Ta
   });
 }
 
+const hasScaffold = ({ scaffold }: Pick<RegisteredAgent, 'scaffold'>, name: string): boolean =>
+  scaffold?.scaffold.name === name;
+
 /** A definition may ask for a scaffold. Throws `invalid_request`. */
 function assertScaffold({ name, scaffold }: RegisteredAgent, { scaffold: asked }: TaskDefinition): void {
+  if (asked === null || hasScaffold({ scaffold }, asked)) return;
   const has = scaffold?.scaffold.name ?? null;
-  if (asked === null || asked === has) return;
   const which = has === null ? 'none' : `the scaffold ${has}`;
   throw invalidRequest([{ pointer: '/agent', detail: `${name} has ${which}; the task asks for ${asked}` }]);
 }

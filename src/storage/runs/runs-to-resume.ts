@@ -41,13 +41,13 @@ export async function queueDecided(
 }
 
 /** What of its run says what a call may do. */
-export type RunOfCall = Pick<RunRow, 'id' | 'agent' | 'grants'>;
+export type RunOfCall = Pick<RunRow, 'id' | 'tenant' | 'agent' | 'agent_hash' | 'grants'>;
 
 /** That of several runs, by their ids. */
 export async function runsOfCalls(db: Knex, ids: readonly string[]): Promise<ReadonlyMap<string, RunOfCall>> {
   if (ids.length === 0) return new Map();
-  const rows = await runs(db).whereIn('id', ids).select('id', 'agent', 'grants');
-  return new Map(rows.map(({ id, agent, grants }) => [id, { id, agent, grants }]));
+  const rows = await runs(db).whereIn('id', ids).select('id', 'tenant', 'agent', 'agent_hash', 'grants');
+  return new Map(rows.map((row) => [row.id, row]));
 }
 
 /** What a segment goes on from that is not the first of its run. */

@@ -123,6 +123,7 @@ function specOf<I, O, S>(declaration: Declaration<I, O, S>): ToolSpec {
       if (rule === false) return null;
       return typeof rule === 'string' && rule !== '' ? rule : `${name} asks for an approval.`;
     },
+    rules: { capabilities: capabilities ?? own, approval: approval ?? false },
     ...(declaration.untrusted === undefined ? {} : { label: `untrusted:${declaration.untrusted}` as const }),
     probe: probe === undefined ? null : (input, context) => probe(asInput(input), context),
     ...bodyOf(declaration),
@@ -197,6 +198,7 @@ function undeclared(tool: PlainTool, name: string): ToolSpec {
     parseOutput: (value) => unlessThrown('It', () => plainOutput(value)),
     capabilitiesOf: () => [`tool:call:${name}`],
     approvalOf: () => null,
+    rules: { capabilities: [`tool:call:${name}`], approval: false },
     probe: null,
     execute: async () => {
       throw new HoldfastError('tool_invalid', `The tool ${name} declares nothing; its body is its invoke.`);

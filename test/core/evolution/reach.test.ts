@@ -3,6 +3,7 @@ import { HoldfastError } from '../../../src/core/errors/errors.js';
 import { agentPatch } from '../../../src/core/evolution/patch.js';
 import { judgePatch } from '../../../src/core/evolution/reach.js';
 import type { JsonObject } from '../../../src/core/json.js';
+import type { ToolSpec } from '../../../src/core/tools/tool.js';
 
 const pay = { name: 'pay', version: '1', effect: 'unsafe', approvals: 2, separateRequester: true, input: {} };
 const look = { name: 'look', version: '1', effect: 'pure' };
@@ -22,8 +23,44 @@ const definition: JsonObject = {
   environment: { image: 'busybox' },
 };
 
-const judge = (patch: unknown, of: JsonObject = definition) =>
-  judgePatch(of, agentPatch.parse(patch), ['lab/large', 'free/*']);
+const spec = (name: string, version: string, more: object = {}) =>
+  ({
+    ...{ name, version, effect: 'pure', approvals: 1, rules: { capabilities: [`tool:call:${name}`], approval: false } },
+    ...more,
+  }) as ToolSpec;
+const offer = (name: string, version: string, more: object = {}) => ({
+  spec: spec(name, version, more),
+  definition: { name, version, effect: 'pure', description: `Version ${version}.` },
+});
+const asked = () => true;
+const paid = { effect: 'unsafe', approvals: 2, separateRequester: true, onUnknownEffect: 'ask' };
+const rulesOfPay = { capabilities: ['tool:call:pay'], approval: asked };
+const own = {
+  declared: new Map([
+    ['look', spec('look', '1')],
+    ['pay', spec('pay', '1', { ...paid, rules: rulesOfPay })],
+  ]),
+  ofScaffold: new Set<string>(),
+};
+const offers = {
+  models: ['lab/large', 'free/*'],
+  scaffolds: [{ name: 'neat', version: '2' }],
+  tools: [
+    offer('look', '2'),
+    offer('look', 'wide', { rules: { capabilities: ['tool:call:look', 'http:get:/**'], approval: false } }),
+    offer('look', 'computed', { rules: { capabilities: () => [], approval: false } }),
+    offer('look', 'unsafe', { effect: 'unsafe' }),
+    offer('look', 'labelled', { label: 'untrusted:web' }),
+    offer('pay', '2', { ...paid, rules: rulesOfPay }),
+    offer('pay', 'unasked', { ...paid, rules: { ...rulesOfPay, approval: false } }),
+    offer('pay', 'other', { ...paid, rules: { ...rulesOfPay, approval: () => false } }),
+    offer('pay', 'alone', { ...paid, separateRequester: undefined, rules: rulesOfPay }),
+    offer('pay', 'one', { ...paid, approvals: 1, rules: rulesOfPay }),
+    offer('pay', 'late', { ...paid, approvalExpiresInMs: null, rules: rulesOfPay }),
+  ],
+};
+
+const judge = (patch: unknown, of: JsonObject = definition) => judgePatch(of, agentPatch.parse(patch), own, offers);
 
 function codeOf(patch: unknown, of?: JsonObject): string {
   try {
@@ -51,6 +88,63 @@ describe('a patch of an agent', () => {
     });
     expect(after).toMatchObject({ instructions: 'Help in one sentence.', grants: definition['grants'] });
     expect(definition['instructions']).toBe('Help.');
+  });
+
+  it('gives a tool another version that the configuration offers', () => {
+    const { change } = judge([
+      { op: 'replace', path: '/tools/1/version', value: '2' },
+      { op: 'replace', path: '/tools/0/version', value: '2' },
+    ]);
+    expect([...(change.versions ?? [])].map(([, { description }]) => description)).toEqual([
+      'Version 2.',
+      'Version 2.',
+    ]);
+    expect(change.tools).toEqual(['pay', 'look']);
+  });
+
+  it.each([
+    [1, '9', 'patch_out_of_reach'],
+    [1, 'wide', 'patch_widens_grants'],
+    [1, 'computed', 'patch_widens_grants'],
+    [1, 'unsafe', 'patch_loosens_approval'],
+    [1, 'labelled', 'patch_loosens_approval'],
+    [0, 'unasked', 'patch_loosens_approval'],
+    [0, 'other', 'patch_loosens_approval'],
+    [0, 'alone', 'patch_loosens_approval'],
+    [0, 'one', 'patch_loosens_approval'],
+    [0, 'late', 'patch_loosens_approval'],
+  ])('gives tool %i no version %s: %s', (index, value, code) => {
+    expect(codeOf([{ op: 'replace', path: `/tools/${index}/version`, value }])).toBe(code);
+  });
+
+  it('gives no version to a tool that changes otherwise, too, to one of a scaffold, or to one that declares nothing', () => {
+    const version = { op: 'replace', path: '/tools/1/version', value: '2' };
+    expect(codeOf([version, { op: 'replace', path: '/tools/1/effect', value: 'pure2' }])).toBe(
+      'patch_loosens_approval',
+    );
+    expect(codeOf([version, { op: 'add', path: '/tools/1/description', value: 'x' }])).toBe('patch_out_of_reach');
+    expect(codeOf([{ ...version, value: 2 }])).toBe('patch_out_of_reach');
+    const judgeWith = (more: object) =>
+      judgePatch(definition, agentPatch.parse([version]), { ...own, ...more }, offers);
+    expect(() => judgeWith({ declared: new Map() })).toThrow(/defineTool/);
+    expect(() => judgeWith({ ofScaffold: new Set(['look']) })).toThrow(/of the scaffold/);
+  });
+
+  it('gives an agent with a scaffold another one that is offered, and no other', () => {
+    const of = { ...definition, scaffold: { name: 'neat', version: '1' } };
+    const to = (value: unknown) => [{ op: 'replace', path: '/scaffold', value }];
+    expect(judge(to({ name: 'neat', version: '2' }), of).change.scaffold).toEqual({ name: 'neat', version: '2' });
+    expect(judge([{ op: 'replace', path: '/scaffold/version', value: '2' }], of).change.scaffold?.version).toBe('2');
+    for (const value of [{ name: 'neat', version: '3' }, { name: 'neat', version: '2', more: 1 }, null, 'neat'])
+      expect(codeOf(to(value), of)).toBe('patch_out_of_reach');
+    expect(codeOf([{ op: 'remove', path: '/scaffold' }], of)).toBe('patch_out_of_reach');
+    expect(codeOf([{ op: 'add', path: '/scaffold', value: { name: 'neat', version: '2' } }])).toBe(
+      'patch_out_of_reach',
+    );
+    const ofScaffold = new Set(['pay']);
+    expect(() =>
+      judgePatch(of, agentPatch.parse(to({ name: 'neat', version: '2' })), { ...own, ofScaffold }, offers),
+    ).toThrow(/pay asks people/);
   });
 
   it('names no model by what allows several, and a place that is not there as it was written', () => {
