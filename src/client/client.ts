@@ -93,7 +93,18 @@ function baseOf(url: string): string {
   );
 }
 
-export function createClient({ url, token, fetch: ask = globalThis.fetch.bind(globalThis) }: ClientOptions): Client {
+/** Throws `invalid_request`. */
+function assertOptions(options: ClientOptions): void {
+  const known: readonly string[] = ['url', 'token', 'fetch'] satisfies (keyof ClientOptions)[];
+  const unknown = Object.keys(options).find((name) => !known.includes(name));
+  if (unknown !== undefined) throw misused(`The client does not take ${unknown}.`, `Give ${known.join(', ')}.`);
+  if (typeof options.token !== 'string' && typeof options.token !== 'function')
+    throw misused('The client has no token.', 'Give a text, or a function that returns one.');
+}
+
+export function createClient(options: ClientOptions): Client {
+  assertOptions(options);
+  const { url, token, fetch: ask = globalThis.fetch.bind(globalThis) } = options;
   const base = baseOf(url);
   const away = (cause: unknown) => notReached(base, cause);
 

@@ -124,6 +124,8 @@ test('a request that cannot be sent as it is meant is refused, and asks nothing'
   }
   expect(asked).toEqual([]);
   for (const url of ['', undefined, 5]) expect(() => createClient({ url, token: '' } as never)).toThrow('no url');
+  for (const more of [{ tokn: 'x' }, { fetchh: fetch }, { token: undefined }, { token: null }])
+    expect(() => createClient({ url: 'http://127.0.0.1:9', token: 'x', ...more } as never)).toThrow(HoldfastError);
   expect(await client.getRun('a/b?c#d')).toEqual({});
   expect(asked).toEqual(['http://127.0.0.1:9/api/v1/runs/a%2Fb%3Fc%23d']);
 });

@@ -1,7 +1,24 @@
 import { Agent } from '@openai/agents';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { createEngine, definePlan, defineTool, memorySpace, planProposals, subAgent } from '../../src/index.js';
+import {
+  askHumanTool,
+  bashTool,
+  createEngine,
+  definePlan,
+  defineStateMachine,
+  defineTool,
+  httpRequestTool,
+  listFilesTool,
+  memorySpace,
+  minimalScaffold,
+  planProposals,
+  readFileTool,
+  sleepTool,
+  subAgent,
+  waitForEventTool,
+  writeFileTool,
+} from '../../src/index.js';
 import { scriptedModel } from '../../src/library/testing.js';
 import { toolSpecOf } from '../../src/tools/define/define-tool.js';
 import { subAgentOf } from '../../src/tools/define/sub-agent.js';
@@ -54,6 +71,9 @@ it.each<[string, string, () => unknown]>([
   ['proposals with null among their tools', 'tool_invalid', () => planProposals({ name: 'p', tools: [null] } as never)],
   ['proposals with a tool of the SDK', 'tool_invalid', () => planProposals({ name: 'p', tools: [{}] } as never)],
   ['proposals with an agent that is none', 'plan_invalid', () => planProposals({ name: 'p', agents: [{}] } as never)],
+  ['proposals that are none', 'plan_invalid', () => planProposals(null as never)],
+  ['a plan that is none', 'plan_invalid', () => definePlan(undefined as never)],
+  ['a state machine that is none', 'machine_invalid', () => defineStateMachine(undefined as never)],
   ['a script that is no list', 'config_invalid', () => scriptedModel(5 as never)],
   ['a script without lists', 'config_invalid', () => scriptedModel([5] as never)],
   [
@@ -73,4 +93,31 @@ it.each<[string, string, () => unknown]>([
 it('is refused: an engine without agents', async () => {
   for (const agents of [undefined, null, {}, new Agent({ name: 'a' })])
     await expect(createEngine({ agents } as never)).rejects.toMatchObject({ code: 'config_invalid' });
+});
+
+const plan = { name: 'p', plan: { nodes: { a: { type: 'wait', seconds: 1 } } }, grants: ['time:sleep:timer'] };
+
+it.each<[string, () => unknown, string]>([
+  ['a plan with a model', () => definePlan({ ...plan, model: 'x' } as never), '/model: is not known here'],
+  ['a plan with limits of an agent', () => definePlan({ ...plan, onDenied: 'stop' } as never), '/onDenied'],
+  ['a plan with a mistyped limit', () => definePlan({ ...plan, maxElapsed: 5 } as never), 'known name is maxElapsedMs'],
+  ['proposals with a plan', () => planProposals(plan as never), '/plan: is not known here'],
+  ['proposals for fewer people', () => planProposals({ name: 'p', aproval: 2 } as never), 'known name is approvals'],
+  ['bash', () => bashTool({ timeoutSecond: 5 } as never), 'known name is timeoutSeconds'],
+  ['bash of a scaffold', () => minimalScaffold({ joinStreams: 'yes' } as never).tools(), 'joinStreams: Invalid input'],
+  ['bash without a number', () => bashTool({ maxOutputBytes: Number.NaN }), 'maxOutputBytes: Invalid input'],
+  ['bash with more than fits', () => bashTool({ maxOutputBytes: 67_108_864 }), 'maxOutputBytes: Too big'],
+  ['list_files', () => listFilesTool({ maxEntry: 5 } as never), 'known name is maxEntries'],
+  ['list_files of none', () => listFilesTool({ maxEntries: 0 }), 'maxEntries: Too small'],
+  ['read_file', () => readFileTool({ allowHardlink: true } as never), 'known name is allowHardLinks'],
+  ['write_file', () => writeFileTool({ maxByte: 5 } as never), 'known name is maxBytes'],
+  ['http_request with one method', () => httpRequestTool({ method: ['get'] } as never), 'known name is methods'],
+  ['http_request with a method that is none', () => httpRequestTool({ methods: ['GET'] } as never), 'methods.0: Inval'],
+  ['ask_human', () => askHumanTool({ expiresMs: 5 } as never), 'known name is expiresInMs'],
+  ['ask_human that has expired', () => askHumanTool({ expiresInMs: -1 }), 'expiresInMs: Too small'],
+  ['sleep', () => sleepTool({ maxSeconds: 5 } as never), 'maxSeconds: is not known here'],
+  ['wait_for_event', () => waitForEventTool({ maxMs: '5' } as never), 'maxMs: Invalid input'],
+])('is refused by name: %s', (_what, declare, why) => {
+  expect(declare).toThrow(why);
+  expect(declare).toThrow(expect.objectContaining({ code: expect.stringMatching(/^(tool|plan)_invalid$/) }));
 });

@@ -1,5 +1,6 @@
 import { HoldfastError } from '../errors/errors.js';
 import { canonical, isRecord, type JsonObject, type JsonValue, plainText, toJson } from '../json.js';
+import { unknownNames } from '../nearest-name.js';
 
 /** What happened to a machine: its run began, or a call that it made has ended. */
 export type MachineEvent<I = JsonValue> =
@@ -193,6 +194,8 @@ function checkedStep(machine: Machine, state: MachineState, given: unknown, { be
   if (typeof given === 'object' && given !== null && 'then' in given)
     throw fail('its transition gives a promise; what takes time is a call of a tool');
   if (!isStep(given)) throw fail('its transition gives no { state: { name, data }, calls?, output? }');
+  refuseUnknown('its transition gives', given, ['state', 'calls', 'output'], fail);
+  refuseUnknown('its transition gives a state with', given.state, ['name', 'data'], fail);
   const output = given.output === undefined ? undefined : toJson(given.output);
   const problem = output === undefined ? null : machine.outputProblem(output);
   if (problem !== null) throw fail(`its output does not fit: ${problem}`);
@@ -200,6 +203,11 @@ function checkedStep(machine: Machine, state: MachineState, given: unknown, { be
   const calls: CheckedCall[] = [];
   for (const call of given.calls ?? []) calls.push(checkedCall(machine, call, [...before, ...calls], fail));
   return { state: next, calls, ...(output === undefined ? {} : { output }) };
+}
+
+function refuseUnknown(what: string, given: object, known: readonly string[], fail: Fail): void {
+  const [first] = unknownNames(given, known);
+  if (first !== undefined) throw fail(`${what} ${first.pointer.slice(1)}, which ${first.detail}`);
 }
 
 const isStep = (given: unknown): given is MachineStep => {
@@ -237,6 +245,7 @@ function stateOf({ states }: Machine, { name, data }: MachineState, fail: Fail):
 
 function checkedCall({ tools }: Machine, call: MachineCall, before: readonly CheckedCall[], fail: Fail): CheckedCall {
   if (!isRecord(call)) throw fail('one of its calls is no { tool, arguments, id? }');
+  refuseUnknown('one of its calls has', call, ['tool', 'arguments', 'id'], fail);
   const { tool, id = tool } = call;
   if (!tools.has(tool)) throw fail(`it calls ${String(tool)}, which is not among its tools: ${listOf(tools)}`);
   if (typeof id !== 'string' || id === '' || id.length > 128 || plainText(id) !== id)

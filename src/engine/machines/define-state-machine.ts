@@ -8,12 +8,13 @@ import type {
   MachineStateRule,
   MachineStep,
 } from '../../core/machines/machine.js';
+import { unknownNames } from '../../core/nearest-name.js';
 import { readingsOf, textIn } from '../../core/plans/plan-input.js';
 import { type InputReader, StateMachineModel } from '../../models/machines/state-machine-model.js';
 import { type DeclaredTool, isDeclared } from '../../tools/define/define-tool.js';
 import { problemBy, problemOf } from '../../tools/define/schema-parse.js';
 import type { AgentDeclaration } from '../agents/define.js';
-import { agentOfProgram } from '../plans/define-plan.js';
+import { agentOfProgram, KEPT_NAMES } from '../plans/define-plan.js';
 
 type Kept =
   | 'version'
@@ -65,6 +66,12 @@ export interface StateMachineDeclaration<S extends StateDeclarations, I extends 
   readonly transition: (state: StateOf<S>, event: MachineEvent<z.output<I>>, context: MachineContext) => StepOf<S>;
 }
 
+const NAMES = {
+  ...{ ...KEPT_NAMES, maxDurationMs: true, maxElapsedMs: true, budget: true, maxTurns: true },
+  ...{ name: true, description: true, input: true, states: true, initial: true, output: true, tools: true },
+  transition: true,
+} as const satisfies { readonly [Name in keyof Required<StateMachineDeclaration<StateDeclarations>>]: true };
+
 /**
  * A state machine among the `agents` of a configuration: an agent whose next calls a function of yours decides. Its runs are like those
  * of an agent. Throws `machine_invalid`, which says what is wrong.
@@ -72,10 +79,13 @@ export interface StateMachineDeclaration<S extends StateDeclarations, I extends 
 export function defineStateMachine<S extends StateDeclarations, I extends z.ZodType = z.ZodType<string>>(
   declaration: StateMachineDeclaration<S, I>,
 ): AgentDeclaration {
-  const { name, description, input, states, initial, output, tools = [], transition, ...rest } = declaration;
   const refuse = (why: string): never => {
-    throw new HoldfastError('machine_invalid', `The state machine ${String(name)} is not valid: ${why}.`);
+    const called = isRecord(declaration) ? String(declaration.name) : 'without a name';
+    throw new HoldfastError('machine_invalid', `The state machine ${called} is not valid: ${why}.`);
   };
+  if (!isRecord(declaration)) return refuse('expected an object');
+  refuseUnknown('it', declaration, Object.keys(NAMES), refuse);
+  const { name, description, input, states, initial, output, tools = [], transition, ...rest } = declaration;
   if (typeof name !== 'string' || name === '') refuse('it has no name');
   if (typeof transition !== 'function') refuse('`transition` is no function');
   const rules = rulesOf(states, refuse);
@@ -103,6 +113,12 @@ export function defineStateMachine<S extends StateDeclarations, I extends z.ZodT
 
 type Refuse = (why: string) => never;
 
+/** A field that nothing reads would be missed only when a run does otherwise. */
+function refuseUnknown(what: string, given: object, known: readonly string[], refuse: Refuse): void {
+  const [first] = unknownNames(given, known);
+  if (first !== undefined) refuse(`${what} has ${first.pointer.slice(1)}, which ${first.detail}`);
+}
+
 const isSchema = (value: unknown): value is z.ZodType => isRecord(value) && typeof value['safeParse'] === 'function';
 
 function rulesOf(states: StateDeclarations, refuse: Refuse): ReadonlyMap<string, MachineStateRule> {
@@ -111,6 +127,7 @@ function rulesOf(states: StateDeclarations, refuse: Refuse): ReadonlyMap<string,
   const rules = Object.entries(states).map(([name, declared]): [string, MachineStateRule] => {
     // A program in JavaScript may give anything.
     const { data, to } = (declared as StateDeclaration | null) ?? {};
+    refuseUnknown(`the state ${name}`, declared ?? {}, ['data', 'to'], refuse);
     if (!isSchema(data)) return refuse(`the data of the state ${name} are no zod schema`);
     if (to !== undefined && !Array.isArray(to)) refuse(`\`to\` of the state ${name} is no list`);
     const unknown = to?.find((other) => !names.has(other));
@@ -126,6 +143,7 @@ function initialOf(
   refuse: Refuse,
 ): Machine['initial'] {
   const rule = rules.get(initial?.name) ?? refuse('`initial` names none of its states');
+  refuseUnknown('`initial`', initial, ['name', 'data'], refuse);
   const reached = new Set([initial.name]);
   for (const name of reached) for (const next of rules.get(name)?.to ?? rules.keys()) reached.add(next);
   const never = [...rules.keys()].filter((name) => !reached.has(name));

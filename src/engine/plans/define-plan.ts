@@ -1,5 +1,7 @@
 import { Agent } from '@openai/agents';
 import { HoldfastError } from '../../core/errors/errors.js';
+import { isRecord } from '../../core/json.js';
+import { unknownNames } from '../../core/nearest-name.js';
 import { compilePlan, invalidPlan } from '../../core/plans/compile-plan.js';
 import { agentToolName } from '../../core/plans/node-call.js';
 import type { CompiledPlan, PlanDocument } from '../../core/plans/plan.js';
@@ -53,11 +55,36 @@ export interface PlanDeclaration extends Pick<AgentDeclaration, Kept | Limit> {
   readonly tools?: readonly DeclaredTool[];
 }
 
+type Names<D> = { readonly [Name in keyof Required<D>]: true };
+
+/** What every program may declare beside itself. */
+export const KEPT_NAMES = {
+  ...{ version: true, grants: true, allowEverything: true, separateRequester: true },
+  ...{ concurrency: true, rate: true, environment: true },
+} as const satisfies Names<Pick<AgentDeclaration, Kept>>;
+
+const NAMES = {
+  ...{ ...KEPT_NAMES, name: true, plan: true, tools: true },
+  ...{ maxDurationMs: true, maxElapsedMs: true, maxTurns: true, maxTotalTokens: true, budget: true },
+} as const satisfies Names<PlanDeclaration>;
+
+/** What proposals may declare of their plans. */
+export const { plan: _plan, ...PROPOSED_NAMES } = NAMES;
+
+/** A program in JavaScript may give anything. Throws `plan_invalid`, which names each field that nothing reads. */
+export function assertPlanNames(declaration: unknown, known: object): void {
+  if (!isRecord(declaration)) throw invalidPlan('without a name', [{ pointer: '', detail: 'expected an object' }]);
+  const unknown = unknownNames(declaration, Object.keys(known));
+  if (unknown.length > 0) throw invalidPlan(String(declaration['name'] ?? 'without a name'), unknown);
+}
+
 /**
  * A plan among the `agents` of a configuration. Its runs are like those of an agent, and the plan says which calls come next. Throws
  * `plan_invalid`, which names every place that is wrong, and `tool_invalid`.
  */
-export function definePlan({ name, plan: document, tools: own = [], ...rest }: PlanDeclaration): AgentDeclaration {
+export function definePlan(declaration: PlanDeclaration): AgentDeclaration {
+  assertPlanNames(declaration, NAMES);
+  const { name, plan: document, tools: own = [], ...rest } = declaration;
   if (typeof name !== 'string' || name === '')
     throw invalidPlan('without a name', [{ pointer: '/name', detail: 'expected a name' }]);
   if (!Array.isArray(own)) throw invalidPlan(name, [{ pointer: '/tools', detail: 'expected a list of tools' }]);

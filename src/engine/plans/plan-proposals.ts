@@ -18,7 +18,14 @@ import { askHumanTool } from '../../tools/waiting/ask-human.js';
 import { sleepTool } from '../../tools/waiting/sleep.js';
 import { waitForEventTool } from '../../tools/waiting/wait-for-event.js';
 import type { AgentDeclaration } from '../agents/define.js';
-import { agentOfProgram, assertNamedApart, type PlanDeclaration, specsOf } from './define-plan.js';
+import {
+  agentOfProgram,
+  assertNamedApart,
+  assertPlanNames,
+  type PlanDeclaration,
+  PROPOSED_NAMES,
+  specsOf,
+} from './define-plan.js';
 import { assertCovers, declaredCapabilities } from './plan-grants.js';
 
 /** What plans may be made of that agents propose. */
@@ -31,6 +38,10 @@ export interface ProposalsDeclaration extends Omit<PlanDeclaration, 'plan'> {
   /** Name of the tool. Default `propose_plan`. */
   readonly toolName?: string;
 }
+
+const NAMES = {
+  ...{ ...PROPOSED_NAMES, agents: true, approvals: true, approvalExpiresInMs: true, toolName: true },
+} as const satisfies { readonly [Name in keyof Required<ProposalsDeclaration>]: true };
 
 /** A tool that proposes a plan, and the agent whose runs execute what was approved. */
 export interface PlanProposals {
@@ -156,6 +167,7 @@ export const proposedPlansOf = ({ model }: Agent): ProposedPlans | null =>
  * `plan_invalid` where two tools have one name, and `capability_invalid` for its grants.
  */
 export function planProposals(declaration: ProposalsDeclaration): PlanProposals {
+  assertPlanNames(declaration, NAMES);
   const { name, tools = [], agents: _agents, approvals = 1, approvalExpiresInMs, toolName, ...rest } = declaration;
   const plans = new ProposedPlans(declaration);
   const read = (given: unknown) => {

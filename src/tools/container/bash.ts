@@ -2,10 +2,13 @@ import { z } from 'zod';
 import type { Output } from '../../core/containers/environment.js';
 import { shownPart } from '../../models/secrets/known-secrets.js';
 import { type DeclaredTool, defineTool } from '../define/define-tool.js';
+import { boundOf, readOptions } from '../define/tool-options.js';
 
 const DEFAULT_TIMEOUT_SECONDS = 120;
 const LONGEST_TIMEOUT_SECONDS = 3500;
 const DEFAULT_OUTPUT_BYTES = 32_768;
+/** A character takes up to six bytes in JSON, and there are two streams. */
+const BYTES_IN_JSON = 12;
 /** Above the time of the longest command: what is left is for a container that must be started again. */
 const TIMEOUT_MS = 3_600_000;
 
@@ -23,13 +26,19 @@ export interface BashToolOptions {
   readonly joinStreams?: boolean;
 }
 
+const OPTIONS = {
+  timeoutSeconds: z.number().min(1).max(LONGEST_TIMEOUT_SECONDS).default(DEFAULT_TIMEOUT_SECONDS),
+  maxOutputBytes: boundOf(BYTES_IN_JSON).default(DEFAULT_OUTPUT_BYTES),
+  joinStreams: z.boolean().default(false),
+};
+
 /**
  * `bash`: runs a command in the container of the run. Needs `container:exec:shell`. Each command has a shell of its own; files stay,
  * and what it leaves in the background works on until the run pauses. It runs once: after a crash its outcome is collected.
  */
 export function bashTool(options: BashToolOptions = {}): DeclaredTool {
-  const { timeoutSeconds = DEFAULT_TIMEOUT_SECONDS, maxOutputBytes = DEFAULT_OUTPUT_BYTES } = options;
-  const shell = options.joinStreams === true ? JOINED : SHELL;
+  const { timeoutSeconds, maxOutputBytes, joinStreams } = readOptions('bash', OPTIONS, options);
+  const shell = joinStreams ? JOINED : SHELL;
   return defineTool({
     untrusted: 'container',
     name: 'bash',
@@ -55,8 +64,7 @@ export function bashTool(options: BashToolOptions = {}): DeclaredTool {
     // Running it again gets the outcome of the first execution; where no one recorded one, a person is asked.
     onUnknownEffect: 'rerun',
     timeoutMs: TIMEOUT_MS,
-    // A character takes up to six bytes in JSON.
-    maxOutputBytes: maxOutputBytes * 12 + 4096,
+    maxOutputBytes: maxOutputBytes * BYTES_IN_JSON + 4096,
     execute: async ({ command, timeoutSeconds: asked }, { environment }) => {
       const seconds = asked ?? timeoutSeconds;
       const bounds = { timeoutSeconds: seconds, maxOutputBytes };

@@ -3,6 +3,7 @@ import { opendir } from 'node:fs/promises';
 import { z } from 'zod';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { type DeclaredTool, defineTool } from '../define/define-tool.js';
+import { boundOf, readOptions } from '../define/tool-options.js';
 import { absolutePath, entryBase, resolveReal, withOpened } from './real-path.js';
 
 const DEFAULT_MAX_ENTRIES = 1000;
@@ -13,9 +14,11 @@ const ENTRY_BYTES = 255 * 6 + 64;
 
 const KINDS = ['file', 'directory', 'link', 'other'] as const;
 
+const OPTIONS = { maxEntries: boundOf(ENTRY_BYTES).default(DEFAULT_MAX_ENTRIES) };
+
 /** `list_files`: the entries of one directory by name, not those below. Needs `fs:read:<path>`, as `read_file` does. */
 export function listFilesTool(options: { readonly maxEntries?: number } = {}): DeclaredTool {
-  const maxEntries = options.maxEntries ?? DEFAULT_MAX_ENTRIES;
+  const { maxEntries } = readOptions('list_files', OPTIONS, options);
   return defineTool({
     untrusted: 'file',
     name: 'list_files',

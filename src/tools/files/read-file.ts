@@ -2,9 +2,12 @@ import type { FileHandle } from 'node:fs/promises';
 import { z } from 'zod';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { type DeclaredTool, defineTool } from '../define/define-tool.js';
+import { boundOf, readOptions } from '../define/tool-options.js';
 import { absolutePath, elsewhere, resolveReal, withOpened } from './real-path.js';
 
 const DEFAULT_MAX_BYTES = 131_072;
+/** Of a character. */
+const BYTES_IN_JSON = 6;
 
 export interface ReadFileOptions {
   readonly maxBytes?: number;
@@ -12,12 +15,17 @@ export interface ReadFileOptions {
   readonly allowHardLinks?: boolean;
 }
 
+const OPTIONS = {
+  maxBytes: boundOf(BYTES_IN_JSON).default(DEFAULT_MAX_BYTES),
+  allowHardLinks: z.boolean().default(false),
+};
+
 /**
  * `read_file`: a text file in UTF-8, whole. Needs `fs:read:<path>` for the path that is asked for and for where it really leads.
  * Refuses a file that has several hard links: no path says where its other names are.
  */
 export function readFileTool(options: ReadFileOptions = {}): DeclaredTool {
-  const { maxBytes = DEFAULT_MAX_BYTES, allowHardLinks = false } = options;
+  const { maxBytes, allowHardLinks } = readOptions('read_file', OPTIONS, options);
   return defineTool({
     untrusted: 'file',
     name: 'read_file',
@@ -26,8 +34,7 @@ export function readFileTool(options: ReadFileOptions = {}): DeclaredTool {
     output: z.object({ content: z.string(), sizeBytes: z.int() }),
     capabilities: ({ path }) => [`fs:read:${path}`],
     effect: 'pure',
-    // A character takes up to six bytes in JSON.
-    maxOutputBytes: maxBytes * 6 + 1024,
+    maxOutputBytes: maxBytes * BYTES_IN_JSON + 1024,
     execute: async ({ path }, context) => {
       context.require(`fs:read:${path}`);
       const real = await resolveReal(path);

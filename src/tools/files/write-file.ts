@@ -6,17 +6,20 @@ import { z } from 'zod';
 import { HoldfastError } from '../../core/errors/errors.js';
 import type { ToolContext } from '../../core/tools/tool.js';
 import { type DeclaredTool, defineTool } from '../define/define-tool.js';
+import { readOptions } from '../define/tool-options.js';
 import { absolutePath, elsewhere, entryBase, fileProblem, isMissing, resolveReal, withOpened } from './real-path.js';
 
 const DEFAULT_MAX_BYTES = 1_048_576;
 const NEW_FILE_MODE = 0o644;
+
+const OPTIONS = { maxBytes: z.int().min(1).default(DEFAULT_MAX_BYTES) };
 
 /**
  * `write_file`: writes a text file whole, or not at all. Needs `fs:write:<path>` for the path that is asked for and for where it
  * really leads. The directory must exist. A link is not followed, and a file that has other names elsewhere is not touched.
  */
 export function writeFileTool(options: { readonly maxBytes?: number } = {}): DeclaredTool {
-  const maxBytes = options.maxBytes ?? DEFAULT_MAX_BYTES;
+  const { maxBytes } = readOptions('write_file', OPTIONS, options);
   return defineTool({
     name: 'write_file',
     description: `Writes a text file of at most ${maxBytes} bytes. What the file held before is replaced. Its directory must exist.`,

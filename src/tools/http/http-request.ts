@@ -5,6 +5,7 @@ import type { ToolContext } from '../../core/tools/tool.js';
 import { shownPart, withoutKnownSecrets } from '../../models/secrets/known-secrets.js';
 import { type DeclaredTool, defineTool } from '../define/define-tool.js';
 import { invalidTool } from '../define/tool-declaration.js';
+import { boundOf, readOptions } from '../define/tool-options.js';
 import { type BoundCredential, BoundCredentials, carrySecrets } from './bound-credential.js';
 import { hostAndPort, type Resolve, systemResolve } from './http-address.js';
 import { exchange } from './http-exchange.js';
@@ -29,6 +30,19 @@ export interface HttpRequestOptions {
   /** How names become addresses. Default: as the system does it. */
   readonly resolve?: Resolve;
 }
+
+const OPTIONS = {
+  methods: z
+    .array(z.enum(HTTP_METHODS))
+    .min(1, 'names no method')
+    .default([...HTTP_METHODS]),
+  maxResponseBytes: boundOf(6).default(131_072),
+  timeoutMs: z.int().min(1).max(3_600_000).default(30_000),
+  maxRedirects: z.int().min(0).max(20).default(5),
+  allowPrivateAddresses: z.array(z.string()).default([]),
+  credentials: z.custom<readonly BoundCredential[]>(Array.isArray, 'expected a list').default([]),
+  resolve: z.custom<Resolve>((value) => typeof value === 'function', 'must be a function').default(() => systemResolve),
+};
 
 const READING: ReadonlySet<string> = new Set(['get', 'head']);
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
@@ -86,13 +100,11 @@ const output = z.object({
  * every server honours it, the tool counts as `unsafe` unless it can only read.
  */
 export function httpRequestTool(options: HttpRequestOptions = {}): DeclaredTool {
-  const methods = options.methods ?? HTTP_METHODS;
-  if (methods.length === 0) throw invalidTool('http_request', [{ path: ['methods'], message: 'names no method' }]);
+  const read = readOptions('http_request', OPTIONS, options);
+  const { methods, maxResponseBytes, maxRedirects, credentials: declared, resolve } = read;
   const reads = methods.every((method) => READING.has(method));
   const name = reads ? 'http_get' : 'http_request';
-  const allowPrivate = new Set((options.allowPrivateAddresses ?? []).map((entry) => privateAddress(entry, name)));
-  const maxResponseBytes = options.maxResponseBytes ?? 131_072;
-  const declared = options.credentials ?? [];
+  const allowPrivate = new Set(read.allowPrivateAddresses.map((entry) => privateAddress(entry, name)));
   const isPrivate = (url: URL): boolean => allowPrivate.has(hostAndPort(url));
   const credentials = new BoundCredentials(name, declared, isPrivate);
   const { origins } = credentials;
@@ -118,14 +130,11 @@ export function httpRequestTool(options: HttpRequestOptions = {}): DeclaredTool 
     output,
     capabilities: ({ method, url }) => [`network:http:${method} ${url}`],
     effect: reads ? 'pure' : 'unsafe',
-    timeoutMs: options.timeoutMs ?? 30_000,
+    timeoutMs: read.timeoutMs,
     maxOutputBytes: maxResponseBytes * 6 + 262_144,
     execute: async (input, context) => {
       const answer = await exchange(input.url, messageOf(input, context), {
-        maxResponseBytes,
-        maxRedirects: options.maxRedirects ?? 5,
-        ...{ allowPrivate, credentials },
-        resolve: options.resolve ?? systemResolve,
+        ...{ maxResponseBytes, maxRedirects, allowPrivate, credentials, resolve },
         signal: context.signal,
         require: context.require,
       });

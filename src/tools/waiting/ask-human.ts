@@ -1,14 +1,18 @@
 import { z } from 'zod';
 import { HoldfastError } from '../../core/errors/errors.js';
-import { waitFor } from '../../core/interruptions/wait.js';
+import { LONGEST_MS, waitFor } from '../../core/interruptions/wait.js';
 import { type JsonValue, jsonObject, jsonValue, parseJson } from '../../core/json.js';
 import { type DeclaredTool, defineTool } from '../define/define-tool.js';
+import { readOptions } from '../define/tool-options.js';
+
+const OPTIONS = { expiresInMs: z.int().min(1).max(LONGEST_MS).nullable().optional() };
 
 /**
  * `ask_human`: a question to a person. The run pauses until someone answers with a text, one of the choices, or what fits a
  * JSON schema. Needs `human:ask:question`. `expiresInMs`: null is never; left out, a question expires like an approval.
  */
 export function askHumanTool(options: { readonly expiresInMs?: number | null } = {}): DeclaredTool {
+  const { expiresInMs } = readOptions('ask_human', OPTIONS, options);
   return defineTool({
     name: 'ask_human',
     description:
@@ -35,7 +39,7 @@ export function askHumanTool(options: { readonly expiresInMs?: number | null } =
         ...{ kind: 'question', text: question },
         ...(choices === undefined ? {} : { choices }),
         ...(answerSchema === undefined ? {} : { schema: schemaOf(answerSchema) }),
-        ...(options.expiresInMs === undefined ? {} : { expiresInMs: options.expiresInMs }),
+        ...(expiresInMs === undefined ? {} : { expiresInMs }),
       }),
   });
 }

@@ -1,16 +1,19 @@
 import { z } from 'zod';
 import { HoldfastError } from '../../core/errors/errors.js';
-import { waitFor } from '../../core/interruptions/wait.js';
+import { LONGEST_MS, waitFor } from '../../core/interruptions/wait.js';
 import { type DeclaredTool, defineTool } from '../define/define-tool.js';
+import { readOptions } from '../define/tool-options.js';
 
 const THIRTY_DAYS_MS = 30 * 24 * 3_600_000;
+
+const OPTIONS = { maxMs: z.int().min(1).max(LONGEST_MS).default(THIRTY_DAYS_MS) };
 
 /**
  * `sleep`: pauses the run for some seconds or until a time, which no restart moves; a time that is past ends at once. Needs
  * `time:sleep:timer`. `maxMs`: how far ahead it may be, 30 days by default.
  */
 export function sleepTool(options: { readonly maxMs?: number } = {}): DeclaredTool {
-  const maxMs = options.maxMs ?? THIRTY_DAYS_MS;
+  const { maxMs } = readOptions('sleep', OPTIONS, options);
   return defineTool({
     name: 'sleep',
     description: `Waits for some seconds, or until a time. At most ${Math.floor(maxMs / 1000)} seconds from now.`,

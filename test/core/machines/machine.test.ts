@@ -100,6 +100,21 @@ describe('a state machine', () => {
     ['gives nothing', () => undefined, 'gives no { state: { name, data }, calls?, output? }'],
     ['gives a promise', async () => open({ output: 1 }), 'gives a promise'],
     ['gives calls that are no list', () => open({ calls: 'pay' }), 'gives no { state'],
+    [
+      'gives a member that is not known',
+      () => open({ call: [pay] }),
+      'gives call, which is not known here; the nearest',
+    ],
+    [
+      'gives more of a state',
+      () => ({ state: { name: 'open', data: 1, since: 2 }, output: 1 }),
+      'gives a state with since, which is not known here',
+    ],
+    [
+      'calls with a member that is not known',
+      () => open({ calls: [{ tool: 'pay', args: {} }] }),
+      'one of its calls has args, which is not known here',
+    ],
     ['waits for nothing', () => open(), 'it makes no call and gives no output'],
     [
       'comes to an unknown state',

@@ -227,6 +227,11 @@ describe('a state machine that is not valid', () => {
     [{ transition: 1 }, '`transition` is no function'],
     [{ tools: [{}] }, 'it has a tool that defineTool did not make'],
     [{ tools: [note, note] }, 'two tools have the name note'],
+    [{ model: 'x' }, 'it has model, which is not known here'],
+    [{ onDenied: 'stop' }, 'it has onDenied, which is not known here'],
+    [{ maxTurn: 5 }, 'it has maxTurn, which is not known here; the nearest known name is maxTurns'],
+    [{ states: { a: { data: z.number(), too: [] } } }, 'the state a has too, which is not known here'],
+    [{ initial: { name: 'a', data: 1, since: 2 } }, '`initial` has since, which is not known here'],
   ])('says so: %j', (more, why) => {
     const define = () => defineStateMachine({ ...base, transition, ...more } as never);
     expect(define).toThrow(why);
