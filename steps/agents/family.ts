@@ -13,6 +13,7 @@ import { pendingOfEach, waitOf } from '../../src/storage/interruptions/interrupt
 import { appendEvents, appendToEach } from '../../src/storage/log/events.js';
 import { readHead } from '../../src/storage/log/read-events.js';
 import { countOnAncestors, countResult, liveChildrenOf } from '../../src/storage/runs/families.js';
+import { setKeepingDeadlines } from '../../src/storage/runs/run-deadlines.js';
 import { type RunRow, runViewOf } from '../../src/storage/runs/run-row.js';
 import { findRun, updateRuns } from '../../src/storage/runs/runs.js';
 import { isoNow, type StepContext } from '../context.js';
@@ -54,12 +55,14 @@ export const stopRun = (
 ): Promise<readonly string[]> => stopEach(ctx, trx, [{ run, request }]);
 
 /** For so long a worker may keep the artifacts of a run that was cancelled. A request after that ends the run without them. */
-const KEEPS_WITHIN_MS = 120_000;
+export const KEEPS_AT_LEAST_MS = 120_000;
+/** After so long it ends without them by itself. */
+const KEEPS_WITHIN_MS = 600_000;
 
 /** Whether a run that is not over was not asked to stop, or waits in vain for a worker that keeps its artifacts. */
 export const isToStop = ({ now }: Pick<StepContext, 'now'>, run: RunRow): boolean =>
   run.cancel_requested_at === null ||
-  (run.status === 'queued' && now() - run.cancel_requested_at.getTime() > KEEPS_WITHIN_MS);
+  (run.status === 'queued' && now() - run.cancel_requested_at.getTime() > KEEPS_AT_LEAST_MS);
 
 export interface Stop {
   readonly run: RunRow;
@@ -113,6 +116,11 @@ async function stopSome(ctx: StepContext, trx: Knex.Transaction, stops: readonly
   const leaving = await ctx.leftBehind(trx, ofTasks, WAITED);
   const keeping = resting.filter((one) => isNew(one) && one.request.atOnce !== true && leaving.has(one.run.id));
   await updateByReason(trx, keeping, (reason) => ({ ...asks(reason), status: 'queued' }));
+  await setKeepingDeadlines(
+    trx,
+    keeping.map(({ run }) => run),
+    KEEPS_WITHIN_MS,
+  );
   await ctx.queue.enqueue(
     trx,
     keeping.flatMap(({ run }) =>

@@ -1,6 +1,7 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { Agent } from '@openai/agents';
 import { afterAll, expect, it } from 'vitest';
 import { askHumanTool, bashTool, defineAgent, functionModel, type SubmitTask } from '../../src/index.js';
@@ -171,5 +172,40 @@ describeDocker('artifacts of a run that is cancelled while no worker is there', 
     await t.restart({ role: 'all' });
     expect(await t.engine.verifyRun(runId, ADMIN)).toMatchObject({ ok: true, complete: true });
     expect((await t.engine.replayRun(runId, {}, ADMIN)).differences).toEqual([]);
+  });
+
+  it('are left out, with the reason, when no worker that is there has kept them in time', async () => {
+    const runId = await waiting();
+    const late = async (seconds: number) => {
+      const asked = new Date(Date.now() - 601_000);
+      await t.between(async (knex) => {
+        await knex('holdfast.runs').where({ id: runId }).update({ cancel_requested_at: asked });
+        await knex('holdfast.run_deadlines')
+          .where({ run_id: runId })
+          .update({ ends_at: knex.raw("now() - ? * interval '1 second'", [seconds]) });
+      });
+    };
+    // Of the workers that are there, none has the container engine.
+    const others = { role: 'all', dockerHost: 'unix:///nowhere/engine.sock' } as const;
+    await late(3600);
+    await t.restart(others);
+    const isLater = async (): Promise<boolean> =>
+      t.between(async (knex) => {
+        const rows: unknown[] = await knex('holdfast.run_deadlines')
+          .where({ run_id: runId })
+          .where('ends_at', '>', knex.fn.now());
+        return rows.length === 1;
+      });
+    await setTimeout(5000);
+    expect(await t.engine.getRun(runId, ADMIN)).toMatchObject({ status: 'queued' });
+    expect(await isLater()).toBe(true);
+    await late(1);
+    await t.restart(others);
+    expect(await restOf(t.engine, runId)).toMatchObject({ status: 'cancelled' });
+    const why = 'no worker kept them after the run was cancelled while it waited';
+    expect(await dataOf(t.engine, runId, 'run.cancelled')).toMatchObject([
+      { reason: 'enough', artifacts: { leftOut: [{ path: 'all files', why }] } },
+    ]);
+    expect(await t.engine.verifyRun(runId, ADMIN)).toMatchObject({ ok: true, complete: true });
   });
 });

@@ -1,3 +1,4 @@
+import { KEEPS_AT_LEAST_MS } from '../../../steps/agents/family.js';
 import { SYSTEM_ACTOR } from '../../../steps/interruptions/settle.js';
 import { settleAndResume } from '../../../steps/interruptions/settle-and-resume.js';
 import { undoesWhenOver } from '../../../workflows/open-segment.js';
@@ -5,7 +6,13 @@ import { HoldfastError } from '../../core/errors/errors.js';
 import { isUndo } from '../../core/plans/node-call.js';
 import { databaseTrouble } from '../../storage/database/database-trouble.js';
 import { pendingOf } from '../../storage/interruptions/interruptions.js';
-import { correctDeadline, type OverdueRun, overdueRuns, timeOverText } from '../../storage/runs/run-deadlines.js';
+import {
+  correctDeadline,
+  type OverdueRun,
+  overdueRuns,
+  setKeepingDeadlines,
+  timeOverText,
+} from '../../storage/runs/run-deadlines.js';
 import { limitsOf, type RunRow } from '../../storage/runs/run-row.js';
 import { lockRun, readRun } from '../../storage/runs/runs.js';
 import type { EngineContext } from '../engine-context.js';
@@ -15,6 +22,8 @@ const AT_ONCE = 100;
 /** One that could not be cancelled is left alone for so long, so that it holds up no other. */
 const AGAIN_AFTER_MS = 10_000;
 const FAILED_MAX = 1000;
+/** Workers look every few seconds: what is due for longer, none has looked at. */
+const UNWATCHED_MS = 60_000;
 
 /**
  * Ends runs whose time from their start is over. A plan that undoes what it did waits for nothing but that any more; its next turn begins
@@ -46,13 +55,25 @@ export function endOverdue(context: EngineContext): (isStopping: () => boolean) 
 }
 
 /** A row that says less than the limits of the run ends nothing. */
-async function end(context: EngineContext, { id, limits, ageMs }: OverdueRun): Promise<void> {
+async function end(context: EngineContext, due: OverdueRun): Promise<void> {
+  if (due.isCancelled) return endUnkept(context, due);
+  const { id, limits, ageMs } = due;
   const { maxElapsedMs } = limitsOf({ id, limits });
   if (maxElapsedMs === undefined || ageMs < maxElapsedMs)
     return correctDeadline(context.stepContext.knex, id, maxElapsedMs);
   const reason = timeOverText(maxElapsedMs);
   const run = await readRun(context.stepContext.knex, id);
   if (run !== undefined && (await undoes(context, run))) return waitForUndoOnly(context, id, reason);
+  await stopUnlessOver(context, id, reason);
+}
+
+/** Ends a cancelled run without its artifacts. Where no worker was there to keep them, those that are there now have the time again. */
+async function endUnkept(context: EngineContext, due: OverdueRun): Promise<void> {
+  if (due.lateMs <= UNWATCHED_MS) return stopUnlessOver(context, due.id, null);
+  await setKeepingDeadlines(context.stepContext.knex, [due], KEEPS_AT_LEAST_MS);
+}
+
+async function stopUnlessOver(context: EngineContext, id: string, reason: string | null): Promise<void> {
   try {
     await stopByItself(context, { id, request: { actor: SYSTEM_ACTOR, reason } });
   } catch (error) {

@@ -19,29 +19,57 @@ export async function insertDeadline(
   await deadlines(trx).insert({ run_id: id, tenant, ends_at: ends });
 }
 
+/**
+ * Says until when a worker may keep the artifacts of runs that were cancelled while they waited. Their own time no longer counts. By the
+ * clock of the database.
+ */
+export async function setKeepingDeadlines(
+  db: Knex,
+  runs: readonly { readonly id: string; readonly tenant: string }[],
+  withinMs: number,
+): Promise<void> {
+  if (runs.length === 0) return;
+  const ends = db.raw("now() + ? * interval '1 millisecond'", [withinMs]) as unknown as Date;
+  await deadlines(db)
+    .insert(runs.map(({ id, tenant }) => ({ run_id: id, tenant, ends_at: ends })))
+    .onConflict('run_id')
+    .merge(['ends_at']);
+}
+
 /** A run whose row says that its time is over. */
 export interface OverdueRun {
   readonly id: string;
   readonly limits: string;
+  readonly tenant: string;
   /** For so long it exists, in milliseconds. */
   readonly ageMs: number;
+  /** For so long its time is over, in milliseconds. */
+  readonly lateMs: number;
+  /** It was cancelled while it waited, and no worker has kept its artifacts. */
+  readonly isCancelled: boolean;
 }
 
 /** Forgets the times of runs that are over, and gives some of those that are not: the ones that were to end first come first. */
 export async function overdueRuns(db: Knex, except: readonly string[], limit: number): Promise<readonly OverdueRun[]> {
-  const { rows }: { rows: { id: string; limits: string; age: string }[] } = await db.raw(
-    `with due as (
-       select r.id, r.limits, extract(epoch from now() - r.created_at) * 1000 as age,
+  const {
+    rows,
+  }: { rows: { id: string; tenant: string; limits: string; age: string; late: string; asked: boolean }[] } =
+    await db.raw(
+      `with due as (
+       select r.id, r.tenant, r.limits, extract(epoch from now() - r.created_at) * 1000 as age,
+              extract(epoch from now() - d.ends_at) * 1000 as late, r.cancel_requested_at is not null as asked,
               r.status in ('completed', 'failed', 'cancelled') as over
          from holdfast.run_deadlines d join holdfast.runs r on r.id = d.run_id
         where d.ends_at <= now() and d.run_id <> all(:except::text[])
-          and (r.status in ('completed', 'failed', 'cancelled') or r.cancel_requested_at is null)
+          and (r.status in ('completed', 'failed', 'cancelled') or r.cancel_requested_at is null or r.status = 'queued')
         order by d.ends_at limit :limit),
      gone as (delete from holdfast.run_deadlines d using due where d.run_id = due.id and due.over)
-     select id, limits, age from due where not over`,
-    { except: [...except], limit },
-  );
-  return rows.map(({ id, limits, age }) => ({ id, limits, ageMs: Number(age) }));
+     select id, tenant, limits, age, late, asked from due where not over`,
+      { except: [...except], limit },
+    );
+  return rows.map(({ id, tenant, limits, age, late, asked }) => ({
+    ...{ id, tenant, limits, ageMs: Number(age), lateMs: Number(late), isCancelled: asked },
+  }));
 }
 
 /** For how long a run exists, in milliseconds, by the clock of the database. */
