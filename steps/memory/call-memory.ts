@@ -259,11 +259,12 @@ async function writeOnce(
     throw new HoldfastError('memory_unknown', `The document ${JSON.stringify(key)} has no version ${seen} yet.`);
   assertChanges(present, ops);
   const base = seen ?? row.version;
-  if (base === row.version) assertExtending(present, ops);
   const version = row.version + 1;
   assertFewChanges(key, version);
   const document = row.version === 0 ? await CrdtDocument.empty() : await CrdtDocument.load(row.document);
-  document.change(ops, version, base === row.version ? null : await frontiersOf(trx, place, base));
+  const at = base === row.version ? null : await frontiersOf(trx, place, base);
+  assertExtending(at === null ? present : document.valueAt(at), ops);
+  document.change(ops, version, at);
   const { value } = document;
   assertDocument(space, key, value);
   const labels = [...new Set([...labelsOf(row), ...provenance.labels])].sort();

@@ -37,7 +37,8 @@ export function parsedAs<S extends z.ZodType>(shape: S, what: string, value: unk
   const parsed = shape.safeParse(value);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
-  throw invalid(`${what} is not valid: ${issue?.path.map(String).join('.') ?? ''}: ${issue?.message ?? ''}.`);
+  const where = issue?.path.map(String).join('.') || 'it';
+  throw invalid(`${what} is not valid: ${where}: ${issue?.message ?? ''}.`);
 }
 
 /** What is remembered, as JSON. Throws `memory_invalid`. */

@@ -16,8 +16,8 @@ function kindOf(value: JsonValue): Kind {
 }
 
 /**
- * Refuses changes that would put a sum, a list or a member in the place of something else. Only for changes of the present version: what
- * others wrote meanwhile is merged. Throws `memory_invalid`.
+ * Refuses changes that would put a sum, a list or a member in the place of something else. `value`: that of the version they are made for,
+ * since what others wrote later is merged. Throws `memory_invalid`.
  */
 export function assertExtending(value: JsonObject, ops: readonly StateOp[]): void {
   const root = membersOf(value);

@@ -82,6 +82,14 @@ export class CrdtDocument {
     return plainOf(root);
   }
 
+  /** What it was in the state that a change is made for. */
+  valueAt(at: string): JsonObject {
+    const aside = new CrdtDocument(this.#doc.forkAt(JSON.parse(at) as Frontiers));
+    const { value } = aside;
+    aside.free();
+    return value;
+  }
+
   /** `at`: the state that the changes were made for; null: the present one. The number of the change names its writer. */
   change(ops: readonly StateOp[], version: number, at: string | null): void {
     if (at === null || at === this.frontiers) {

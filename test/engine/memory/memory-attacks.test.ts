@@ -32,6 +32,15 @@ const odd = JSON.parse('{"__proto__":{"a":1},"l":[{"__proto__":{"x":1},"y":2},{"
 const forged = (ref: unknown) => (memory: ToolMemory) =>
   memory.remember('facts', { a: 1 }, { key: 'forged', derivedFrom: [ref as never] });
 
+/** A change of the first version of a document that has had another change since. */
+const late = (made: object) => async (memory: ToolMemory) => {
+  const key = `late ${JSON.stringify(made)}`;
+  await memory.remember('facts', { text: 'x', n: 1, list: [1], in: { n: 1 } }, { key });
+  await memory.revise('facts', key, { changes: [set('/other')] });
+  await memory.revise('facts', key, { version: 1, changes: [made as ReturnType<typeof set>] });
+  return JSON.stringify((await memory.recall('facts', { key }))[0]?.value);
+};
+
 type Attack = readonly [name: string, attack: (memory: ToolMemory) => Promise<unknown>, becomes: unknown];
 const invalid = { code: 'memory_invalid' };
 const unknown = { code: 'memory_unknown' };
@@ -64,6 +73,10 @@ const ATTACKS: readonly Attack[] = [
   ['a sum in the place of a text', change({ op: 'add', path: '/text', by: 1 }), invalid],
   ['a list in the place of a number', change({ op: 'append', path: '/n', values: [1] }), invalid],
   ['a member of a text', change(set('/text/a')), invalid],
+  ['a sum in the place of a text, late', late({ op: 'add', path: '/text', by: 1 }), invalid],
+  ['a list in the place of a number, late', late({ op: 'append', path: '/n', values: [1] }), invalid],
+  ['a sum in the place of an object, late', late({ op: 'add', path: '/in', by: 1 }), invalid],
+  ['a member of a text, late', late(set('/text/a')), invalid],
   ['a change that is none', change({ op: 'move', from: '/n', path: '/m' }), invalid],
   ['more operations than a change has', change(...many(1001, () => set('/n'))), invalid],
   [
