@@ -173,6 +173,8 @@ async function sendFile(
     .set('Content-Type', 'application/octet-stream')
     .set('Content-Length', String(sizeBytes))
     .set('Content-Disposition', `attachment; filename*=UTF-8''${encodeURIComponent(name)}`);
+  // `pipeline` listens to the response more than once, which Node takes for a leak.
+  response.setMaxListeners(0);
   try {
     await pipeline(Readable.from(content), response, { signal });
   } catch (error) {

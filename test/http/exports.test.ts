@@ -99,12 +99,17 @@ describeEachDatabase('exports over HTTP', (kind) => {
 
   test('its files are downloaded byte for byte, and nothing else of the disk', async () => {
     const view = await ended(await start({ to: { folder: 'down' } }));
+    const warned: string[] = [];
+    const warn = ({ name }: Error) => warned.push(name);
+    process.on('warning', warn);
     for (const { path } of view.files) {
       const answer = await download(view.id, path);
       expect(answer.text).toBe(readFileSync(join(view.folder, path), 'utf8'));
       expect(answer.headers.get('content-type')).toBe('application/octet-stream');
       expect(answer.headers.get('content-disposition')).toBe(`attachment; filename*=UTF-8''${path.split('/').at(-1)}`);
     }
+    process.off('warning', warn);
+    expect(warned).toEqual([]);
     const [first] = view.files;
     for (const path of ['manifest.json', '../one/data/train-00000-of-00002.jsonl', `./${first?.path}`, '/etc/passwd'])
       expectProblem(await download(view.id, path), 'export_file_unknown');
