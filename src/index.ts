@@ -39,7 +39,7 @@ export type {
   ToolMemory,
   TrustLabel,
 } from './core/tools/tool-memory.js';
-export type { ShownTrajectory, Trajectory } from './core/trajectories/trajectory.js';
+export type { ShownTrajectory, Trajectory, UnreadTrajectory } from './core/trajectories/trajectory.js';
 export { runState } from './engine/agents/declared-state.js';
 export {
   type AgentDeclaration,

@@ -2,7 +2,7 @@ import type { Session } from '@openai/agents';
 import type { Caller } from '../core/caller.js';
 import type { SystemEvent, SystemGap } from '../core/log/system-event.js';
 import type { Health } from '../core/ops/health.js';
-import type { ShownTrajectory } from '../core/trajectories/trajectory.js';
+import type { ShownTrajectory, UnreadTrajectory } from '../core/trajectories/trajectory.js';
 import type { TrajectoryFilter } from '../core/trajectories/trajectory-result.js';
 import type { AnsweredRequest } from '../metrics/metrics.js';
 import type { EngineContext } from './engine-context.js';
@@ -27,13 +27,13 @@ export const IMMEDIATE = {
   streamRun,
   /**
    * Records with their steps, newest first, one in memory at a time. Of one whose steps take more than 32 MiB `nextStep` is not
-   * null: `getTrajectory` has the rest. Throws `invalid_request`.
+   * null: `getTrajectory` has the rest. One that cannot be read is named with `unread`. Throws `invalid_request`.
    */
   streamTrajectories: (
     context: EngineContext,
     filter: TrajectoryFilter,
     caller: Caller,
-  ): AsyncIterable<ShownTrajectory> => streamTrajectories(context, filter, caller),
+  ): AsyncIterable<ShownTrajectory | UnreadTrajectory> => streamTrajectories(context, filter, caller),
   /**
    * Submits many tasks, some in each transaction, and gives an answer for each line in its order, then one with the counts. Under the
    * same key the same lines are the same tasks.

@@ -82,6 +82,12 @@ export type Trajectory = z.infer<typeof trajectory>;
 export const shownTrajectory = trajectory.extend({ integrity }).meta({ id: 'ShownTrajectory' });
 export type ShownTrajectory = z.infer<typeof shownTrajectory>;
 
+/** A run in a stream of trajectories whose log or row cannot be read: the others follow. */
+export interface UnreadTrajectory {
+  readonly runId: string;
+  readonly unread: { readonly code: string; readonly message: string; readonly hint: string };
+}
+
 /** What of a run only its row says. */
 export interface RunFacts {
   readonly run: Omit<RunView, 'tenant' | 'sessionId' | 'interruptions' | 'segment' | 'turns' | 'updatedAt'>;

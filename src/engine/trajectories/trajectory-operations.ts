@@ -1,5 +1,5 @@
 import type { Caller } from '../../core/caller.js';
-import { HoldfastError } from '../../core/errors/errors.js';
+import { HoldfastError, isOfOne } from '../../core/errors/errors.js';
 import { fieldErrorsOf, invalidRequest } from '../../core/field-errors.js';
 import type { Integrity } from '../../core/integrity.js';
 import type { Page } from '../../core/page.js';
@@ -8,6 +8,7 @@ import {
   STEPS_LIMIT,
   STEPS_MAX_CHARS,
   type TrajectorySummary,
+  type UnreadTrajectory,
 } from '../../core/trajectories/trajectory.js';
 import { type TrajectoryFilter, trajectoryFilter } from '../../core/trajectories/trajectory-result.js';
 import { chargesOfRuns } from '../../storage/budgets/charges.js';
@@ -115,12 +116,31 @@ export async function listTrajectories(
 
 const PAGE = 50;
 
-/** Records one after the other, newest first; one is in memory at a time. Throws `invalid_request`. */
+/** Null: it was deleted since, or nothing is left of it. */
+async function wholeRecord(
+  context: EngineContext,
+  id: string,
+  caller: Caller,
+): Promise<ShownTrajectory | UnreadTrajectory | null> {
+  const readable = async () => {
+    const found = await findShown(context, id, caller);
+    return found === null || found.row.erased_at !== null ? null : found;
+  };
+  try {
+    const found = await readable();
+    return found && (await shownRecord(context, found, { after: 0, limit: Number.POSITIVE_INFINITY }));
+  } catch (error) {
+    if (!isOfOne(error)) throw error;
+    return (await readable()) && { runId: id, unread: error.view() };
+  }
+}
+
+/** Records one after the other, newest first; one is in memory at a time. One that cannot be read is named. Throws `invalid_request`. */
 export async function* streamTrajectories(
   context: EngineContext,
   asked: TrajectoryFilter,
   caller: Caller,
-): AsyncIterable<ShownTrajectory> {
+): AsyncIterable<ShownTrajectory | UnreadTrajectory> {
   const filter = filterOf(asked);
   const { knex } = context.stepContext;
   await indexShortDue(context, caller.tenant);
@@ -129,10 +149,8 @@ export async function* streamTrajectories(
     const page: { limit: number; cursor?: string } = { limit: PAGE, ...(cursor === null ? {} : { cursor }) };
     const found = await listTrajectoryRows(knex, caller.tenant, filter, page);
     for (const { id } of found.rows) {
-      const one = await findShown(context, id, caller);
-      // It was deleted since, or nothing is left of it.
-      if (one === null || one.row.erased_at !== null) continue;
-      yield await shownRecord(context, one, { after: 0, limit: Number.POSITIVE_INFINITY });
+      const one = await wholeRecord(context, id, caller);
+      if (one !== null) yield one;
     }
     cursor = cursorAfter(found);
   } while (cursor !== null);

@@ -114,6 +114,26 @@ describeEachDatabaseSlowly('lists of trajectories', (kind) => {
     }
   });
 
+  it('a stream names a run whose log is broken, and goes on with the others', async () => {
+    const ids = [
+      await run('talker', { taskId: 'g' }),
+      await run('talker', { taskId: 'g' }),
+      await run('talker', { taskId: 'g' }),
+    ];
+    const [, broken = ''] = ids;
+    await list({ task: 'g' });
+    await t.between((knex) => knex('holdfast.events').where({ run_id: broken, seq: 2 }).update({ data: '{"half' }));
+    const streamed = [];
+    for await (const one of t.engine.streamTrajectories({ task: 'g' }, ADMIN)) streamed.push(one);
+    expect(streamed.map(({ runId }) => runId)).toEqual(ids.toReversed());
+    expect(streamed.filter((one) => 'unread' in one)).toEqual([
+      {
+        runId: broken,
+        unread: expect.objectContaining({ code: 'log_broken', message: expect.stringContaining(broken) }),
+      },
+    ]);
+  });
+
   it('runs that were over before there were lists, or whose worker died on the way, are found by the next one', async () => {
     const ids = [await run('talker', { taskId: 'old' }), await run('talker', { taskId: 'old' })].reverse();
     await list({ task: 'old' });
