@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import type { AgentDefinition, AgentDetail } from '../../core/agents/agent-view.js';
 import { param, setParams } from '../address.js';
 import { useAnswer } from '../api/query.js';
+import { ChangedRows } from '../shared/changed-rows.js';
 import { EffectWord } from '../shared/effect.js';
 import { Table } from '../shared/table.js';
 import { Time } from '../shared/time.js';
@@ -97,6 +98,7 @@ export function Detail({ name }: { readonly name: string }): JSX.Element {
             </li>
           ))}
         </ul>
+        <ChangedRows rows={answer.data.unreadable} />
         {hash !== '' &&
           (older.data === undefined ? <Unanswered answer={older} /> : <Json value={older.data.definition} />)}
       </section>

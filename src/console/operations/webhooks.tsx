@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import type { WebhookList, WebhookView } from '../../core/agents/webhook.js';
 import { useAnswer } from '../api/query.js';
+import { ChangedRows } from '../shared/changed-rows.js';
 import { Table } from '../shared/table.js';
 import { Time } from '../shared/time.js';
 import { Trouble } from '../shared/trouble.js';
@@ -34,6 +35,7 @@ export function Webhooks(): JSX.Element | null {
           ))}
         </Table>
       )}
+      <ChangedRows rows={data.unreadable} />
     </section>
   );
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { jsonObject } from '../json.js';
+import { unreadableItem } from '../page.js';
 
 /** An agent of the configuration. */
 export const agentView = z
@@ -37,6 +38,12 @@ export const agentDetail = agentView
     definitions: z
       .array(agentDefinition.omit({ definition: true }))
       .describe('Those that runs of the tenant have had, newest first; at most 100.'),
+    unreadable: z
+      .array(unreadableItem)
+      .exactOptional()
+      .describe(
+        'Definitions, by their hash, whose rows cannot be read, because someone changed them. Absent: there is none.',
+      ),
   })
   .meta({ id: 'AgentDetail' });
 export type AgentDetail = z.infer<typeof agentDetail>;

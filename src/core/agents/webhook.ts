@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import { z } from 'zod';
 import { nameWithoutControls } from '../json.js';
 import { SYSTEM_EVENT_KINDS, type SystemEvent, type SystemEventKind } from '../log/system-event.js';
+import { unreadableItem } from '../page.js';
 import { isThisMachine, secretPlace } from '../secrets/secret-place.js';
 
 /** Requests that tell a server of events of the system. Their form: Standard Webhooks 1.0.0, https://www.standardwebhooks.com. */
@@ -127,5 +128,15 @@ export const webhookView = z
   .meta({ id: 'Webhook' });
 export type WebhookView = z.infer<typeof webhookView>;
 
-export const webhookList = z.object({ items: z.array(webhookView) }).meta({ id: 'WebhookList' });
+export const webhookList = z
+  .object({
+    items: z.array(webhookView),
+    unreadable: z
+      .array(unreadableItem)
+      .exactOptional()
+      .describe(
+        'Webhooks, by their name, whose rows cannot be read, because someone changed them. Absent: there is none.',
+      ),
+  })
+  .meta({ id: 'WebhookList' });
 export type WebhookList = z.infer<typeof webhookList>;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ALERT_MEASURE_NAMES, type AlertCondition, type AlertRule } from '../agents/alert-rules.js';
+import { unreadableItem } from '../page.js';
 
 /** The states of alerts. */
 
@@ -32,7 +33,17 @@ export const alertView = z
   .meta({ id: 'Alert' });
 export type AlertView = z.infer<typeof alertView>;
 
-export const alertList = z.object({ items: z.array(alertView) }).meta({ id: 'AlertList' });
+export const alertList = z
+  .object({
+    items: z.array(alertView),
+    unreadable: z
+      .array(unreadableItem)
+      .exactOptional()
+      .describe(
+        'Alerts, by their name, whose rows cannot be read, because someone changed them. Absent: there is none.',
+      ),
+  })
+  .meta({ id: 'AlertList' });
 export type AlertList = z.infer<typeof alertList>;
 
 export const silenceAlert = z

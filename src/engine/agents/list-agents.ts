@@ -3,7 +3,8 @@ import type { Caller } from '../../core/caller.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { jsonObject, sha256 } from '../../core/json.js';
 import type { Page, PageOf } from '../../core/page.js';
-import { findDefinition, listDefinitions } from '../../storage/agents/agents.js';
+import { type DefinitionRow, findDefinition, listDefinitions } from '../../storage/agents/agents.js';
+import { legibleRows, viewOfRow } from '../../storage/database/legible-rows.js';
 import { marksAmong } from '../../storage/replay/tool-marks.js';
 import { PAGE_BYTES } from '../../storage/runs/page-rows.js';
 import { toolSpecOf } from '../../tools/define/define-tool.js';
@@ -93,14 +94,18 @@ export async function getAgent(
   const [view] = await withMarks(knex, tenant, [registered]);
   if (view === undefined) throw new HoldfastError('agent_unknown', `${named(name)}.`);
   const rows = await listDefinitions(knex, { tenant, name, limit: SHOWN });
+  const { items: definitions, ...unreadable } = legibleRows(rows, (row) => row.definition_hash, seenOf);
   return {
     ...view,
-    definition: jsonObject.parse(JSON.parse(registered.definition)),
-    definitions: rows.map((row) => ({
-      ...{ hash: row.definition_hash, version: row.version, firstSeenAt: row.created_at.toISOString() },
-    })),
+    ...{ definition: jsonObject.parse(JSON.parse(registered.definition)), definitions: [...definitions] },
+    ...(unreadable.unreadable && { unreadable: [...unreadable.unreadable] }),
   };
 }
+
+const seenOf = (row: Pick<DefinitionRow, 'definition_hash' | 'version' | 'created_at'>) =>
+  viewOfRow(row, { table: 'agents', row: row.definition_hash }, (one) => ({
+    ...{ hash: one.definition_hash, version: one.version, firstSeenAt: one.created_at.toISOString() },
+  }));
 
 /** A definition that runs of an agent have had. Throws `agent_unknown`, and `row_changed` where it is not what its hash says. */
 export async function getDefinition(
@@ -118,5 +123,5 @@ export async function getDefinition(
       `The definition ${hash} of the agent ${name} is not shown: its row was changed in the database.`,
     );
   const definition = jsonObject.parse(JSON.parse(row.definition));
-  return { hash, version: row.version, firstSeenAt: row.created_at.toISOString(), definition };
+  return { ...seenOf(row), definition };
 }

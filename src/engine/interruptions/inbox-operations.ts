@@ -11,6 +11,7 @@ import {
 } from '../../core/interruptions/context.js';
 import type { ApproveRequest } from '../../core/interruptions/interruption.js';
 import { isObject, type JsonObject } from '../../core/json.js';
+import { timeOrNull } from '../../storage/database/legible-rows.js';
 import { atOneMoment } from '../../storage/database/transactions.js';
 import { falseInterruptions } from '../../storage/integrity/shown-rows.js';
 import type { InterruptionRow } from '../../storage/interruptions/interruption-rows.js';
@@ -24,12 +25,12 @@ import {
   lastDecidedAbout,
 } from '../../storage/interruptions/interruptions.js';
 import { readEventsBefore, requestersOf, seqOf } from '../../storage/log/read-events.js';
-import { inputOf, type RunRow, runViewOf } from '../../storage/runs/run-row.js';
+import { inputOf, type RunRow } from '../../storage/runs/run-row.js';
 import { readRun } from '../../storage/runs/runs.js';
 import { toolSpecOf } from '../../tools/define/define-tool.js';
 import { toolNamed } from '../agents/tool-named.js';
 import { allowanceOfRequest, type EngineContext } from '../engine-context.js';
-import { beginningOf } from '../runs/read-runs.js';
+import { beginningOf, listedOf } from '../runs/read-runs.js';
 import { checksFor, jsonSchemaOf } from './approval-terms.js';
 import { unknownInterruption } from './interruption-operations.js';
 import { judgeRequest } from './judge-request.js';
@@ -44,7 +45,7 @@ export async function countInterruptions(
 ): Promise<InterruptionCounts> {
   const { oldestRequestedAt, ...counts } = await countWaiting(knex, tenant, actor);
   const lists = { byKind: [...counts.byKind], byAgent: [...counts.byAgent], byTool: [...counts.byTool] };
-  return { ...counts, ...lists, oldestRequestedAt: oldestRequestedAt?.toISOString() ?? null };
+  return { ...counts, ...lists, oldestRequestedAt: timeOrNull(oldestRequestedAt) };
 }
 
 /** Throws `interruption_unknown`. */
@@ -70,13 +71,14 @@ export const getInterruptionContext = (
     const { tool, checks, notes } = toolFacts(await context.versions.agentsOf(run, trx), run, row, before.length);
     const at = await seqOf(trx, row.run_id, `interruption:${id}`);
     const { rows: events } = await readEventsBefore(trx, row.run_id, { before: at, limit: STORY_EVENTS });
-    const { usage, ...view } = runViewOf(run, []);
+    const [view] = await listedOf(trx, [{ ...run, input_cut: false, output_cut: false }]);
+    if (view === undefined) throw unknownInterruption(id);
     return {
       ...{ tool, checks, notes, before },
       story: lastTurns(events.toReversed(), beginningOf),
       run: {
         ...{ id: view.id, agent: view.agent, agentVersion: view.agentVersion, status: view.status },
-        ...{ turns: view.turns, totalTokens: usage.totalTokens, costUsd: view.costUsd, createdAt: view.createdAt },
+        ...{ turns: view.turns, totalTokens: view.usage.totalTokens, costUsd: view.costUsd, createdAt: view.createdAt },
         input: previewOf(inputOf(run), beginningOf),
         startedBy: [...(await requestersOf(trx, run.id))],
       },
@@ -133,7 +135,7 @@ async function decidedBefore(trx: Knex.Transaction, row: InterruptionRow): Promi
         ...{ id: view.id, runId: view.runId, status: view.status },
         ...{ actor: last?.actor ?? null, message: last?.message ?? null, difference: last?.edit?.difference ?? null },
         arguments: previewOf(view.arguments, beginningOf),
-        decidedAt: last?.decidedAt ?? one.settled_at?.toISOString() ?? view.requestedAt,
+        decidedAt: last?.decidedAt ?? timeOrNull(one.settled_at) ?? view.requestedAt,
       };
     });
 }

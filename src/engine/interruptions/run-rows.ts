@@ -2,13 +2,14 @@ import type { Caller } from '../../core/caller.js';
 import { previewOf } from '../../core/interruptions/context.js';
 import { INPUT_CHARS, type RunOrder, type RunRowView } from '../../core/interruptions/run-rows.js';
 import type { Page, PageOf } from '../../core/page.js';
+import { timeOf, timeOrNull } from '../../storage/database/legible-rows.js';
 import { atOneMoment } from '../../storage/database/transactions.js';
 import { searchRunRows, type WaitRow, waitsOf } from '../../storage/interruptions/run-search.js';
 import type { EngineContext } from '../engine-context.js';
 import { beginningOf, type ListFilter, listedOf } from '../runs/read-runs.js';
 
 const waitView = ({ kind, count, oldest, expires }: WaitRow): RunRowView['waitingFor'] => ({
-  ...{ kind, count, oldestAt: oldest.toISOString(), expiresAt: expires?.toISOString() ?? null },
+  ...{ kind, count, oldestAt: timeOf(oldest), expiresAt: timeOrNull(expires) },
 });
 
 interface Search extends ListFilter, PageOf {

@@ -98,7 +98,7 @@ export const MEMORY_OPERATIONS = {
     const history = made.slice(0, limit).map(({ change: { ops, at, ...change } }) => ({
       ...{ version: change.version, base: change.base, changes: [...ops], runId: change.runId, callId: change.callId },
       ...{ event: change.event, agent: change.agent, actors: [...change.actors] },
-      ...{ derivedFrom: [...change.derivedFrom], labels: [...change.labels], at: at.toISOString() },
+      ...{ derivedFrom: [...change.derivedFrom], labels: [...change.labels], at },
     }));
     const versions = history.map(({ version }) => version);
     const integrityOf = await memory.falseIn(knex, place, [place]);

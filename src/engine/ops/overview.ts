@@ -18,7 +18,7 @@ import type { Stats } from '../../core/ops/stats.js';
 import type { Page, PageOf } from '../../core/page.js';
 import { RUN_STATUSES, type RunStatus } from '../../core/runs/run.js';
 import { sumSpend } from '../../storage/budgets/charges.js';
-import { legibleRows, viewOfRow } from '../../storage/database/legible-rows.js';
+import { legibleRows, timeOf, timeOrNull, viewOfRow } from '../../storage/database/legible-rows.js';
 import { atOneMoment } from '../../storage/database/transactions.js';
 import { countPending } from '../../storage/interruptions/interruptions.js';
 import { countEvents } from '../../storage/log/read-events.js';
@@ -39,18 +39,16 @@ const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 const MESSAGE_CHARS = 300;
 
-const isoOf = (at: Date | null): string | null => at?.toISOString() ?? null;
-
 const getQueue = ({ stepContext: { knex } }: EngineContext, { tenant }: Caller): Promise<QueueOverview> =>
   atOneMoment(knex, async (trx) => {
     const { total, byAgent, bySession, tenantLimit } = await queueRows(trx, tenant);
     return {
-      ...{ queued: total.queued, running: total.running, oldestAt: isoOf(total.oldest) },
+      ...{ queued: total.queued, running: total.running, oldestAt: timeOrNull(total.oldest) },
       byAgent: byAgent.map(({ name, queued, running, oldest, limit }) => ({
-        ...{ name: name ?? '', queued, running, oldestAt: isoOf(oldest), atOnce: limit },
+        ...{ name: name ?? '', queued, running, oldestAt: timeOrNull(oldest), atOnce: limit },
       })),
       bySession: bySession.map(({ name, queued, running, oldest }) => ({
-        ...{ name: name ?? '', queued, running, oldestAt: isoOf(oldest) },
+        ...{ name: name ?? '', queued, running, oldestAt: timeOrNull(oldest) },
       })),
       ...{ tenantAtOnce: tenantLimit, atLeast: total.rows > OVERVIEW_MOST },
     };
@@ -80,7 +78,7 @@ async function listErrors(
   const rows = await errorRows(knex, { tenant, ...range });
   return {
     items: rows.map(({ code, count, first, last, run_id: runId, message, agents }) => ({
-      ...{ code, count, firstAt: first.toISOString(), lastAt: last.toISOString(), runId },
+      ...{ code, count, firstAt: timeOf(first), lastAt: timeOf(last), runId },
       ...{ message: beginningOf(message, MESSAGE_CHARS), byAgent: [...agents] },
     })),
     ...{ from: range.from.toISOString(), to: range.to.toISOString() },

@@ -225,16 +225,18 @@ export const WEBHOOK_OPERATIONS = {
   /** The webhooks of the configuration in its order: of the caller's tenant, or with a role in the installation of all tenants. */
   listWebhooks: async ({ webhooks, stepContext: { knex } }: EngineContext, caller: Caller): Promise<WebhookList> => {
     const shown = webhooks.filter(({ tenant }) => tenant === caller.tenant || mayOperate(caller, 'viewer'));
-    const told = await toldWebhooks(
+    const { told, unreadable = [] } = await toldWebhooks(
       knex,
       shown.map(({ name }) => name),
     );
+    const isLegible = ({ name }: { readonly name: string }) => unreadable.every(({ id }) => id !== name);
     return {
-      items: shown.map(({ name, tenant, kinds }): WebhookView => {
+      items: shown.filter(isLegible).map(({ name, tenant, kinds }): WebhookView => {
         const { problem, failingSince, behind, ...of } = told.get(name) ?? NEW;
         const state = !told.has(name) ? 'waiting' : problem !== null ? 'failing' : behind > 0 ? 'behind' : 'told';
         return { name, tenant, kinds: [...kinds], state, ...of, behind, failingSince, problem };
       }),
+      ...(unreadable.length > 0 && { unreadable: [...unreadable] }),
     };
   },
 };

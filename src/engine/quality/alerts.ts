@@ -12,6 +12,7 @@ import {
   windowsOf,
 } from '../../core/quality/alert.js';
 import { DIFFICULTIES } from '../../core/tasks/task-definition.js';
+import { legibleRows, viewOfRow } from '../../storage/database/legible-rows.js';
 import {
   type AlertRow,
   dueAlerts,
@@ -95,9 +96,21 @@ function viewOf(rule: AlertRule, row: (AlertRow & { readonly now: Date }) | unde
 const rulesOf = ({ alerts }: EngineContext, { tenant }: Caller): readonly AlertRule[] =>
   alerts.filter((rule) => rule.tenant === tenant);
 
+function shownAlert(rule: AlertRule, rows: Awaited<ReturnType<typeof readAlerts>>): AlertView {
+  const row = rows.get(rule.name);
+  return row === undefined
+    ? viewOf(rule, row)
+    : viewOfRow(row, { table: 'alerts', row: rule.name }, () => viewOf(rule, row));
+}
+
 async function listAlerts(context: EngineContext, caller: Caller): Promise<AlertList> {
   const rows = await readAlerts(context.stepContext.knex, caller.tenant);
-  return { items: rulesOf(context, caller).map((rule) => viewOf(rule, rows.get(rule.name))) };
+  const { items, unreadable } = legibleRows(
+    rulesOf(context, caller),
+    ({ name }) => name,
+    (rule) => shownAlert(rule, rows),
+  );
+  return { items: [...items], ...(unreadable && { unreadable: [...unreadable] }) };
 }
 
 async function silenceAlert(
@@ -113,7 +126,7 @@ async function silenceAlert(
     throw new HoldfastError('alert_unknown', `The configuration has no alert rule ${JSON.stringify(name)}.`);
   const { knex } = context.stepContext;
   await setSilence(knex, rule, { ...parsed.data, actor: caller.actor });
-  return viewOf(rule, (await readAlerts(knex, caller.tenant)).get(name));
+  return shownAlert(rule, await readAlerts(knex, caller.tenant));
 }
 
 export const ALERT_OPERATIONS = {

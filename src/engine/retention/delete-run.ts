@@ -11,6 +11,7 @@ import {
   eraseRun as eraseShape,
 } from '../../core/retention/erasure.js';
 import { isOver, type RunView } from '../../core/runs/run.js';
+import { viewOfRow } from '../../storage/database/legible-rows.js';
 import { removeSegments } from '../../storage/dbos/segment-rows.js';
 import { exportsWith } from '../../storage/exports/exported-runs.js';
 import {
@@ -155,12 +156,13 @@ export async function eraseRun(
   await erase(id);
   const kept = await findErasure(knex, id);
   if (kept === undefined) throw unknown(id);
-  const { actor, reason, erased_at: erasedAt } = kept;
+  const { actor, reason } = kept;
+  const erasedAt = viewOfRow(kept, { table: 'erasures', row: id }, (one) => one.erased_at.toISOString());
   const gone = new Set(erased);
   const left = erased.length === 0 ? await copiesOf(knex, seen) : copies.filter(({ runId }) => !gone.has(runId));
   for (const one of await exportsWith(knex, id)) exports.add(one);
   const named = [...exports].slice(0, EXPORTS_NAMED);
-  return { runId: id, erasedAt: erasedAt.toISOString(), actor, reason, erased, copies: left, exports: named };
+  return { runId: id, erasedAt, actor, reason, erased, copies: left, exports: named };
 }
 
 const unknown = (id: string): HoldfastError =>

@@ -10,6 +10,7 @@ import {
   type SubjectErasureView,
 } from '../../core/retention/erasure.js';
 import { isOver } from '../../core/runs/run.js';
+import { viewOfRow } from '../../storage/database/legible-rows.js';
 import { enterForgotten } from '../../storage/evidence/log-entries.js';
 import { exportsOfErasure } from '../../storage/exports/exported-runs.js';
 import { removeOwned } from '../../storage/memory/erase.js';
@@ -93,7 +94,9 @@ export async function getSubjectErasure(
   if (row === undefined) throw new HoldfastError('erasure_unknown', `There is no erasure ${JSON.stringify(id)}.`);
   const left = row.subject === null ? { left: 0, notOver: [] } : await leftOfSubject(knex, tenant, row.subject);
   const { status, subject, actor, reason, erased } = row;
-  const times = { requestedAt: row.requested_at.toISOString(), finishedAt: row.finished_at?.toISOString() ?? null };
+  const times = viewOfRow(row, { table: 'erasure_requests', row: id }, (one) => ({
+    ...{ requestedAt: one.requested_at.toISOString(), finishedAt: one.finished_at?.toISOString() ?? null },
+  }));
   return { id, status, subject, actor, reason, erased, ...left, exports: await exportsOfErasure(knex, id), ...times };
 }
 

@@ -20,6 +20,7 @@ import {
   putOffChore,
   takeChore,
 } from '../../storage/database/chores.js';
+import { timeOrNull } from '../../storage/database/legible-rows.js';
 import { compactFiles, isToCompact } from '../../storage/database/pglite/compact.js';
 import { enterForgotten } from '../../storage/evidence/log-entries.js';
 import { packNext } from '../../storage/log/packed-events.js';
@@ -203,7 +204,7 @@ export async function previewRetention(
     const trimming = { days: olderThanDays, tenant, limit: COUNTED + 1, workflows: WORKFLOWS };
     trimmed.push({ what, olderThanDays, ...counted(await countToTrim(knex, what, trimming)) });
   }
-  return { runs, trimmed, nextAt: (await choreDueAt(knex, CHORE))?.toISOString() ?? null };
+  return { runs, trimmed, nextAt: timeOrNull(await choreDueAt(knex, CHORE)) };
 }
 
 /** Makes it due now: a worker begins with it within seconds. Throws `forbidden`. */

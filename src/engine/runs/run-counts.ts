@@ -8,6 +8,7 @@ import {
   type RunCounts,
   type RunFamily,
 } from '../../core/runs/run-counts.js';
+import { timeOf, timeOrNull } from '../../storage/database/legible-rows.js';
 import { atOneMoment } from '../../storage/database/transactions.js';
 import { countByError, countByHour, countByStatus, familyOf } from '../../storage/runs/run-counts.js';
 import type { UntilSignal } from '../concurrency/concurrency-limits.js';
@@ -27,8 +28,8 @@ export const countRuns = (
     const byHour = await countByHour(trx, of);
     return {
       byStatus: counts,
-      byError: byError.map((one) => ({ ...one, lastAt: one.lastAt.toISOString() })),
-      byHour: byHour.map((one) => ({ ...one, at: one.at.toISOString() })),
+      byError: byError.map((one) => ({ ...one, lastAt: timeOf(one.lastAt) })),
+      byHour: byHour.map((one) => ({ ...one, at: timeOf(one.at) })),
       atLeast,
     };
   });
@@ -45,8 +46,8 @@ export async function getFamily(
     ...{ id: row.id, parentRunId: row.parent_run_id, callId: row.parent_call_id, agent: row.agent, status: row.status },
     forkedFrom:
       row.forked_from_run_id === null ? null : { runId: row.forked_from_run_id, seq: row.forked_from_seq ?? 0 },
-    createdAt: row.created_at.toISOString(),
-    completedAt: row.completed_at?.toISOString() ?? null,
+    createdAt: timeOf(row.created_at),
+    completedAt: timeOrNull(row.completed_at),
   }));
   return { items, more: rows.length > FAMILY_MOST };
 }

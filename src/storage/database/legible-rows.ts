@@ -11,6 +11,13 @@ const isTime = (stored: unknown): boolean => stored instanceof Date && !Number.i
 const isNoTime = (stored: unknown): boolean =>
   stored instanceof Date ? !isTime(stored) : stored === Number.POSITIVE_INFINITY || stored === Number.NEGATIVE_INFINITY;
 
+/** The time of several rows, such as the oldest. Null: none of them has one, or it is one that cannot be read. */
+export const timeOrNull = (stored: Date | null): string | null =>
+  isTime(stored) ? (stored as Date).toISOString() : null;
+
+/** The same where there must be one: what cannot be read is shown as `TIME` has it. */
+export const timeOf = (stored: Date): string => timeOrNull(stored) ?? new Date(0).toISOString();
+
 /** Shows a row. Throws `row_changed`, which names the column, for a time that is none, as `readJson` does for JSON. */
 export function viewOfRow<Row extends object, View>(
   row: Row,

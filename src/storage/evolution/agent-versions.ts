@@ -16,7 +16,7 @@ import { EVENT_DATA, type EventData, type EventKind } from '../../core/log/event
 import type { KeyedEvent } from '../../core/log/recording.js';
 import type { SystemEventData } from '../../core/log/system-event.js';
 import { type Page, type PageOf, readCursor, writeCursor } from '../../core/page.js';
-import { viewOfRow } from '../database/legible-rows.js';
+import { timeOrNull, viewOfRow } from '../database/legible-rows.js';
 import { readJson, readJsonOrNull } from '../database/stored-json.js';
 import { readKeyedEvents } from '../log/keyed-events.js';
 import { appendSystemEvent } from '../ops/system-events.js';
@@ -181,7 +181,7 @@ export async function outcomesOf(
     applied_at,
   }: Pick<VersionRow, 'tenant' | 'agent' | 'definition_hash' | 'applied_at'>,
 ): Promise<Outcomes> {
-  if (applied_at === null) return { completed: 0, ended: 0 };
+  if (timeOrNull(applied_at) === null) return { completed: 0, ended: 0 };
   // Runs of the trial were started before.
   const newest = runs(db)
     .where('created_at', '>=', applied_at)

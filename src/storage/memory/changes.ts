@@ -121,13 +121,15 @@ export async function shownChangesOf(
   db: Knex,
   of: DocumentPlace,
   asked: { readonly after: number; readonly limit: number },
-): Promise<readonly { readonly change: MadeChange; readonly unread: Integrity }[]> {
+): Promise<
+  readonly { readonly change: Omit<MadeChange, 'at'> & { readonly at: string }; readonly unread: Integrity }[]
+> {
   const rows = await changeRows(db, of, asked);
   return rows.map((row) => {
     const { view: change, unread } = shownLegibly(
       row,
       { table: 'memory_changes', id: changeName(row), columns: COLUMNS },
-      changeOf,
+      (one) => ({ ...changeOf(one), at: one.at.toISOString() }),
     );
     return { change, unread };
   });

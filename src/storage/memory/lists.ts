@@ -7,7 +7,7 @@ import type { MemoryEntry, MemorySpaceView } from '../../core/memory/memory-view
 import { type Page, type PageOf, readCursor, writeCursor } from '../../core/page.js';
 import type { Embedding, MemoryScope } from '../../core/tools/memory-space.js';
 import { trustLabel } from '../../core/tools/tool-memory.js';
-import { type Columns, json, shownLegibly, TIME, TIME_OR_NULL } from '../database/legible-rows.js';
+import { type Columns, json, shownLegibly, TIME, TIME_OR_NULL, timeOrNull } from '../database/legible-rows.js';
 import { contentOf, type DocumentPlace, type DocumentRow, documents, LIVING, labelsOf } from './documents.js';
 import { nearestDocuments } from './vectors.js';
 
@@ -19,7 +19,7 @@ export async function spacesOf(db: Knex, tenant: string): Promise<MemorySpaceVie
     [tenant],
   );
   return rows.map(({ space, scope, documents: count, changed_at: at }) => ({
-    ...{ space, scope, documents: count, changedAt: at.toISOString() },
+    ...{ space, scope, documents: count, changedAt: timeOrNull(at) },
   }));
 }
 

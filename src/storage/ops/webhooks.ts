@@ -1,4 +1,6 @@
 import type { Knex } from 'knex';
+import type { UnreadableItem } from '../../core/page.js';
+import { legibleRows, viewOfRow } from '../database/legible-rows.js';
 
 /** How far webhooks were told. Times are those of the database. */
 
@@ -116,26 +118,31 @@ interface ToldRow {
   readonly due_at: Date;
 }
 
-/** Those of these webhooks that a worker has looked at, by name. */
-export async function toldWebhooks(db: Knex, names: readonly string[]): Promise<ReadonlyMap<string, ToldWebhook>> {
+/** Those of these webhooks that a worker has looked at, by name, and those whose row cannot be read. */
+export async function toldWebhooks(
+  db: Knex,
+  names: readonly string[],
+): Promise<{ readonly told: ReadonlyMap<string, ToldWebhook>; readonly unreadable?: readonly UnreadableItem[] }> {
   const { rows }: { rows: ToldRow[] } = await db.raw(
     `select w.name, w.delivered, w.delivered_at, w.given_up, greatest(h.position - w.position, 0) as behind, w.tries,
             w.failing_since, w.problem, w.due_at
        from holdfast.webhooks w cross join holdfast.system_event_head h where w.name = any(?)`,
     [[...names]],
   );
-  return new Map(
-    rows.map((row) => [
-      row.name,
-      {
-        ...{ delivered: Number(row.delivered), deliveredAt: row.delivered_at?.toISOString() ?? null },
-        ...{ givenUp: Number(row.given_up), behind: Number(row.behind), tries: row.tries, problem: row.problem },
-        failingSince: row.failing_since?.toISOString() ?? null,
-        nextTryAt: row.problem === null ? null : row.due_at.toISOString(),
-      },
-    ]),
-  );
+  const { items, ...unreadable } = legibleRows(rows, ({ name }) => name, toldOf);
+  return { told: new Map(items), ...unreadable };
 }
+
+const toldOf = (shown: ToldRow): [string, ToldWebhook] =>
+  viewOfRow(shown, { table: 'webhooks', row: shown.name }, (row) => [
+    row.name,
+    {
+      ...{ delivered: Number(row.delivered), deliveredAt: row.delivered_at?.toISOString() ?? null },
+      ...{ givenUp: Number(row.given_up), behind: Number(row.behind), tries: row.tries, problem: row.problem },
+      failingSince: row.failing_since?.toISOString() ?? null,
+      nextTryAt: row.problem === null ? null : row.due_at.toISOString(),
+    },
+  ]);
 
 /** How many of these webhooks fail for so long. */
 export async function failingWebhooks(db: Knex, names: readonly string[], seconds: number): Promise<number> {

@@ -58,7 +58,7 @@ export async function countByHour(
   filter: RunFilter,
 ): Promise<{ readonly at: Date; readonly ended: number; readonly failed: number }[]> {
   const ended = withFilter(db, runs(db), filter)
-    .whereRaw(`completed_at > now() - interval '24 hours'`)
+    .whereRaw(`completed_at between now() - interval '24 hours' and now()`)
     // Runs that began long before and ended now are few: they are looked for among those that began in the last days.
     .whereRaw(`created_at > now() - interval '8 days'`)
     .orderBy('created_at', 'desc')

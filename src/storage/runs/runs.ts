@@ -5,6 +5,7 @@ import { isOver, OVER, type RunLimits, type RunStatus, type Usage } from '../../
 import { releasingSessions } from '../agents/sessions.js';
 import { assumeLost } from '../budgets/budgets.js';
 import { costOfEach } from '../budgets/charges.js';
+import { timeOrNull } from '../database/legible-rows.js';
 import { endTask } from '../tasks/end-task.js';
 import { trajectoriesDue } from '../trajectories/trajectories-due.js';
 import { runColumns } from './run-columns.js';
@@ -168,7 +169,9 @@ export async function updateRuns(
 
 /** Throws `run_erased` where the content of a run is needed, and was erased. */
 export function assertNotErased({ id, erased_at: at }: RunRow): void {
-  if (at !== null) throw new HoldfastError('run_erased', `The content of run ${id} was erased at ${at.toISOString()}.`);
+  if (at === null) return;
+  const when = timeOrNull(at);
+  throw new HoldfastError('run_erased', `The content of run ${id} was erased${when === null ? '' : ` at ${when}`}.`);
 }
 
 /** Which of these runs someone asked to stop. */

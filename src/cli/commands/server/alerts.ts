@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { z } from 'zod';
 import type { AlertView } from '../../../core/quality/alert.js';
 import { connect } from '../../connect.js';
-import { json, jsonOption, message, messageOption, misuse } from '../../options.js';
+import { json, jsonOption, message, messageOption, misuse, printUnreadable } from '../../options.js';
 import { few, print, printJson, printTable } from '../../print.js';
 
 const options = z.object({ json, message, silence: z.string().optional(), minutes: z.coerce.number().default(60) });
@@ -17,8 +17,10 @@ export const alertsCommand = (): Command =>
       const { silence, minutes, message: reason, json: asJson } = options.parse(raw);
       const client = connect();
       if (silence === undefined) {
-        const { items } = await client.listAlerts();
-        return asJson ? printJson({ items }) : printTable(COLUMNS, items.map(cells));
+        const list = await client.listAlerts();
+        if (asJson) return printJson(list);
+        printTable(COLUMNS, list.items.map(cells));
+        return printUnreadable(list.unreadable);
       }
       if (reason === undefined) throw misuse('The option --silence needs a reason: --message.');
       const alert = await client.silenceAlert(silence, { minutes, reason });

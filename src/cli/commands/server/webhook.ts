@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { z } from 'zod';
 import type { WebhookView } from '../../../core/agents/webhook.js';
 import { connect } from '../../connect.js';
-import { json, jsonOption } from '../../options.js';
+import { json, jsonOption, printUnreadable } from '../../options.js';
 import { plain, print, printJson, printTable } from '../../print.js';
 
 const options = z.object({ json });
@@ -15,11 +15,13 @@ const listCommand = (): Command =>
     .addOption(jsonOption())
     .action(async (raw: unknown) => {
       const { json: asJson } = options.parse(raw);
-      const { items } = await connect().listWebhooks();
-      if (asJson) return printJson({ items });
+      const list = await connect().listWebhooks();
+      if (asJson) return printJson(list);
+      const { items, unreadable } = list;
       printTable(COLUMNS, items.map(cells));
       for (const { name, problem, tries, nextTryAt } of items)
         if (problem !== null) print(`${name}: ${plain(problem)}; failed ${tries} times, tried again at ${nextTryAt}`);
+      printUnreadable(unreadable);
     });
 
 const COLUMNS = ['WEBHOOK', 'STATE', 'DELIVERED', 'LAST', 'BEHIND', 'GIVEN UP', 'FAILING SINCE', 'KINDS'] as const;
