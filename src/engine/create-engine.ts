@@ -61,7 +61,7 @@ import { Changes } from './log/changes.js';
 import { longWorkOf } from './long-work.js';
 import { assertEmbeddable, embeddingSpaces } from './memory/embed-documents.js';
 import { Measuring } from './ops/measuring.js';
-import { Summaries } from './ops/summaries.js';
+import { latestSummaries, runTotals } from './ops/summaries.js';
 import { webhooksIn } from './ops/webhooks.js';
 import { WriteWatch } from './ops/write-watch.js';
 import { alertsIn } from './quality/alerts.js';
@@ -260,7 +260,8 @@ async function launch(
     ...{ metrics, measuring: new Measuring({ stepContext, running, role, metrics, build: BUILD }, capacity) },
     loop: new LoopWatch(log, metrics),
     writes: new WriteWatch(database.knex),
-    ...{ summaries: new Summaries(database.knex), system: new SystemFeed(database.knex) },
+    ...{ summaries: latestSummaries(database.knex), totals: runTotals(database.knex) },
+    system: new SystemFeed(database.knex),
     cancel: cancellations({ stepContext, changes, running }),
     long: longWorkOf(stepContext, ending.signal),
     containers: new EngineWatch({

@@ -8,6 +8,7 @@ import type { ImageCollection } from '../core/containers/image-policy.js';
 import { HoldfastError } from '../core/errors/errors.js';
 import { Allowance } from '../core/limits/allowance.js';
 import type { EngineLog } from '../core/ops/log-record.js';
+import type { Summary } from '../core/ops/stats.js';
 import type { Stalls, WorkerRole } from '../core/queue/worker.js';
 import type { Retention } from '../core/retention/retention.js';
 import type { RewardFunction } from '../core/tasks/reward.js';
@@ -23,7 +24,8 @@ import type { ExportQueue } from './exports/export-queue.js';
 import type { Changes } from './log/changes.js';
 import type { LongWork } from './long-work.js';
 import type { Measuring } from './ops/measuring.js';
-import type { Summaries } from './ops/summaries.js';
+import type { SharedQueries } from './ops/shared-queries.js';
+import type { Totals } from './ops/summaries.js';
 import type { WriteWatch } from './ops/write-watch.js';
 import type { CancelRun } from './runs/cancel-run.js';
 import type { DeltaHub } from './streaming/delta-hub.js';
@@ -54,7 +56,8 @@ export interface EngineContext {
   readonly loop: LoopWatch;
   readonly writes: WriteWatch;
   readonly measuring: Measuring;
-  readonly summaries: Summaries;
+  readonly summaries: SharedQueries<Summary | null>;
+  readonly totals: SharedQueries<Totals>;
   readonly role: WorkerRole;
   /** How often a segment may take a worker with it, without a step in between, before its run ends. */
   readonly crashLimit: number;

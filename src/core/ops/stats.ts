@@ -44,6 +44,11 @@ const LATE = 'Read every few seconds at most, of the last million; null: the dat
 
 export const stats = z
   .object({
+    at: z.iso
+      .datetime()
+      .describe(
+        'When runs, events, tokens and dollars were read. Where that takes over 100 ms, one answer serves for 20 times as long, a minute at most.',
+      ),
     runs: z.record(z.enum(RUN_STATUSES), z.int()),
     pendingInterruptions: z.int(),
     events: z.int(),

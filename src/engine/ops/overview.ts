@@ -16,12 +16,9 @@ import {
 } from '../../core/ops/overview.js';
 import type { Stats } from '../../core/ops/stats.js';
 import type { Page, PageOf } from '../../core/page.js';
-import { RUN_STATUSES, type RunStatus } from '../../core/runs/run.js';
-import { sumSpend } from '../../storage/budgets/charges.js';
 import { legibleRows, timeOf, timeOrNull, viewOfRow } from '../../storage/database/legible-rows.js';
 import { atOneMoment } from '../../storage/database/transactions.js';
 import { countPending } from '../../storage/interruptions/interruptions.js';
-import { countEvents } from '../../storage/log/read-events.js';
 import { type AccessFilter, type KeptAccess, listAccessRows } from '../../storage/ops/access-log.js';
 import {
   budgetRows,
@@ -31,7 +28,7 @@ import {
   type SeriesRow,
   seriesRows,
 } from '../../storage/ops/overview.js';
-import { countRuns, cursorAfter, sumTokens } from '../../storage/runs/run-list.js';
+import { cursorAfter } from '../../storage/runs/run-list.js';
 import type { EngineContext } from '../engine-context.js';
 import { beginningOf, statusOf } from '../runs/read-runs.js';
 
@@ -174,19 +171,11 @@ export const OVERVIEW_OPERATIONS = {
 };
 
 export async function stats(context: EngineContext, tenant: string): Promise<Stats> {
-  const { knex } = context.stepContext;
-  const counts = await countRuns(knex, tenant);
-  const runs = Object.fromEntries(RUN_STATUSES.map((status) => [status, counts[status] ?? 0])) as Record<
-    RunStatus,
-    number
-  >;
+  const totals = await context.totals.of(tenant);
   const summary = await context.summaries.of(tenant);
   return {
-    runs,
-    pendingInterruptions: await countPending(knex, tenant),
-    events: await countEvents(knex, tenant),
-    totalTokens: await sumTokens(knex, tenant),
-    ...(await sumSpend(knex, tenant)),
+    ...totals,
+    pendingInterruptions: await countPending(context.stepContext.knex, tenant),
     tasks: summary?.tasks ?? null,
     throughput: summary?.throughput ?? null,
   };
