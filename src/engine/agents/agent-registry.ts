@@ -7,8 +7,10 @@ import { askedBudget } from '../../core/budgets/budget.js';
 import type { AgentEnvironment } from '../../core/containers/environment.js';
 import { environmentSpec } from '../../core/containers/environment-spec.js';
 import { HoldfastError } from '../../core/errors/errors.js';
+import { fieldErrorsOf } from '../../core/field-errors.js';
 import { type GrantSet, grantsToJson, parseGrants } from '../../core/grants/grants.js';
 import { canonical, type JsonObject, type JsonValue, nameText, sha256, toJson } from '../../core/json.js';
+import { unknownNames } from '../../core/nearest-name.js';
 import { assertNoPlanCycle } from '../../core/plans/compile-plan.js';
 import { type DispatchLimits, dispatchLimits } from '../../core/queue/dispatch.js';
 import { type RunLimits, runLimits } from '../../core/runs/run.js';
@@ -24,7 +26,7 @@ import { reachableAgents } from '../../tools/define/reachable-agents.js';
 import { declaredCapabilities, planOf, planWithGrants, type RegisteredPlan } from '../plans/plan-grants.js';
 import { type ProposedPlans, proposedPlansOf } from '../plans/plan-proposals.js';
 import { agentScaffold, nameOfScaffold } from './agent-scaffold.js';
-import { assertNamedApart, assertNames, assertSubAgents } from './assert-reachable.js';
+import { assertNamedApart, assertNames, assertServers, assertSubAgents } from './assert-reachable.js';
 import {
   assertSameSpaces,
   configuredSpaces,
@@ -226,6 +228,7 @@ function register(
   assertDeclaration(declaration);
   const { name } = agent;
   assertNames(agent);
+  assertServers(name, agent, mcp);
   const state = declaredState(name, declaration.state);
   const memory = declaredMemory(name, declaration.memory, spaces);
   const limits: RunLimits = {
@@ -328,14 +331,13 @@ const givenOf = ({ callbacks, separateRequester }: AgentDeclaration): JsonObject
 
 /** A field that nothing reads is refused too: a limit that is misspelt is no limit. */
 function assertDeclaration(declaration: AgentDeclaration): void {
-  const issues =
-    declarationShape.safeParse({ ...declaration, ...plainEnvironment(declaration.environment) }).error?.issues ?? [];
-  if (issues.length === 0) return;
-  const fields = issues.flatMap((issue) =>
-    issue.code === 'unrecognized_keys'
-      ? issue.keys.map((key) => ({ pointer: `/${key}`, detail: 'is not known here' }))
-      : [{ pointer: `/${issue.path.map(String).join('/')}`, detail: issue.message }],
+  const given = { ...declaration, ...plainEnvironment(declaration.environment) };
+  const { error } = declarationShape.safeParse(given);
+  if (error === undefined) return;
+  const named = new Map(
+    unknownNames(given, Object.keys(declarationShape.shape)).map((field) => [field.pointer, field]),
   );
+  const fields = fieldErrorsOf(error).map((field) => named.get(field.pointer) ?? field);
   const said = fields.map(({ pointer, detail }) => `${pointer.slice(1)}: ${detail}`).join('; ');
   throw new HoldfastError('agent_invalid', `The agent ${declaration.agent.name} is not valid: ${said}.`, { fields });
 }

@@ -1,6 +1,8 @@
 import type { Agent } from '@openai/agents';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { nameWithoutControls } from '../../core/json.js';
+import { nearestName } from '../../core/nearest-name.js';
+import { serverLabel } from '../../core/tools/mcp.js';
 import { reachableAgents } from '../../tools/define/reachable-agents.js';
 import { subAgentOf } from '../../tools/define/sub-agent.js';
 
@@ -19,6 +21,24 @@ export function assertSubAgents(name: string, start: Agent, agents: ReadonlyMap<
       );
     }
   }
+}
+
+/**
+ * Rules for a server that no run can come to would leave another one without them. An agent behind a tool (`asTool()`) may have servers that
+ * are not seen here. Throws `agent_invalid`.
+ */
+export function assertServers(name: string, start: Agent, rules: object): void {
+  const reached = reachableAgents(start);
+  if (reached.some(({ tools }) => tools.some((tool) => 'on' in tool))) return;
+  const servers = reached.flatMap(({ mcpServers }) => mcpServers.map((server) => serverLabel(server.name)));
+  const unknown = Object.keys(rules).find((one) => !servers.includes(one));
+  if (unknown === undefined) return;
+  const near = nearestName(unknown, servers);
+  const known = near === null ? servers.join(', ') || 'none' : near;
+  const detail = `no agent that its runs come to has this server; ${near === null ? 'they have' : 'the nearest is'} ${known}`;
+  throw new HoldfastError('agent_invalid', `The agent ${name} is not valid: mcp/${unknown}: ${detail}.`, {
+    fields: [{ pointer: `/mcp/${unknown}`, detail }],
+  });
 }
 
 /** Names of agents are in columns, in keys of the queue, in filters and in logs. Throws `agent_invalid`. */

@@ -1,4 +1,4 @@
-import { Agent, handoff, tool } from '@openai/agents';
+import { Agent, handoff, MCPServerStdio, tool } from '@openai/agents';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { HoldfastError } from '../../../src/core/errors/errors.js';
@@ -21,6 +21,14 @@ function refusal(declaration: object): HoldfastError {
 describe('a declaration that is wrong is refused, naming the agent and the field', () => {
   it.each<[string, object, string, RegExp]>([
     ['a field that is not known', { maxTurnz: 5 }, 'agent_invalid', /maxTurnz/],
+    [
+      'a limit that is misspelt',
+      { maxTurn: 5 },
+      'agent_invalid',
+      /maxTurn: is not known here; the nearest .* maxTurns/,
+    ],
+    ['more of a budget', { budget: { usd: '1', eur: '1' } }, 'agent_invalid', /budget\/eur: is not known here/],
+    ['rules for a server that it has not', { mcp: { files: {} } }, 'agent_invalid', /mcp\/files: .*; they have none/],
     ['a turn limit below 1', { maxTurns: 0 }, 'agent_invalid', /maxTurns/],
     ['a turn limit beyond what a run can have', { maxTurns: 10_001 }, 'agent_invalid', /maxTurns/],
     ['half a millisecond', { maxDurationMs: 0.5 }, 'agent_invalid', /maxDurationMs/],
@@ -134,5 +142,26 @@ describe('the hash of a definition', () => {
     const first = new Agent({ name: 'first', model: 'openai/x' });
     first.handoffs = [new Agent({ name: 'second', model: 'openai/x', handoffs: [first] })];
     expect(registerAgents({ agents: [first] }).get('first')?.definitionHash).toMatch(/^sha256:/);
+  });
+});
+
+describe('rules for servers', () => {
+  const files = new MCPServerStdio({ name: 'files', command: 'none' });
+  const reader = new Agent({ name: 'reader', model: 'openai/x', mcpServers: [files] });
+  const start = (more: object) => new Agent({ name: 'start', model: 'openai/x', ...more });
+  const registered = (one: Agent, server: string) =>
+    registerAgents({ agents: [{ agent: one, mcp: { [server]: {} } }] });
+
+  it('may be those of an agent that it hands over to, or of one behind a tool', () => {
+    expect(registered(start({ handoffs: [reader] }), 'files').size).toBe(1);
+    const behind = start({ tools: [reader.asTool({ toolName: 'read', toolDescription: 'Reads.' })] });
+    expect(registered(behind, 'files').size).toBe(1);
+  });
+
+  it('name the nearest server where there is none of the name', () => {
+    expect(() => registered(start({ handoffs: [reader] }), 'file')).toThrow(
+      'mcp/file: no agent that its runs come to has',
+    );
+    expect(() => registered(start({ handoffs: [reader] }), 'file')).toThrow('the nearest is files');
   });
 });
