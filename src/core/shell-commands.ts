@@ -1,21 +1,16 @@
 import { addTo } from './grouped.js';
+import { bare, handedBy, startedBy, WORD, wordAt } from './shell-starters.js';
 
 /** The commands in a line of a shell, as far as its text tells them. */
 
 /** Of a line so many commands are read, and of each so many characters. */
 export const COMMANDS_MOST = 200;
 const COMMAND_READ = 1000;
-/** So many programs in a row that start the next one are told from it. */
-const STARTERS_MOST = 10;
 
 const BETWEEN: ReadonlySet<string> = new Set([...'|&;\n()`{}']);
 
-/** A word of a shell. What is in quotes is one piece. */
-const WORD = String.raw`(?:[^\s'"\\]|\\[\s\S]|'[^']*'|"(?:[^"\\]|\\[\s\S])*")+`;
-const FIRST_WORD = new RegExp(WORD, 'y');
 /** What stands before a program and starts none: redirections and variables. */
 const BESIDE = new RegExp(String.raw`(?:\d*[<>]+\s*${WORD}|[A-Za-z_]\w*\+?=(?:${WORD})?)(?:\s+|$)`, 'y');
-const SPACE = /\s*/y;
 /** A shell with its options; some of these have a value, as in `bash -euo pipefail`. */
 const SHELL = String.raw`(?:\S*\/)?(?:ba|da|z|k)?sh(?:\s+(?:[-+]\w*[oO]\s+\w+|--(?:rcfile|init-file)\s+[^\s-]\S*|[-+][^\s<>'"]*))*`;
 /** A shell that reads its commands from its input. */
@@ -24,29 +19,6 @@ const HEREDOC = /<<(-?)[ \t]*(?:'([^'\n]+)'|"([^"\n]+)"|\\?([^\s'"\\|&;()<>`]+))
 
 /** Words of a shell that stand before a program. */
 const KEYWORDS = new Set(['if', 'elif', 'while', 'until', 'then', 'do', 'else', '!']);
-interface Starter {
-  readonly valued: string;
-  readonly words: number;
-}
-
-/** Programs that start another one: their options which take a value, by a letter, and how many words follow these. */
-const STARTERS = new Map<string, Starter>(
-  [
-    ...[['sudo', 'ugphCrtTRD', 0] as const, ['doas', 'uC', 0] as const, ['env', 'uCS', 0] as const],
-    ...[['exec', 'a', 0] as const, ['command', '', 0] as const, ['time', 'fo', 0] as const, ['setsid', '', 0] as const],
-    ...[['nice', 'n', 0] as const, ['ionice', 'cnp', 0] as const, ['stdbuf', 'ioe', 0] as const],
-    ...[['timeout', 'sk', 1] as const, ['xargs', 'nIPdLsEa', 0] as const, ['nohup', '', 0] as const],
-    ...[['coproc', '', 0] as const, ['builtin', '', 0] as const],
-  ].map(([name, valued, words]) => [name, { valued, words }] as const),
-);
-
-/** A word without its quotes. */
-const bare = (word: string): string =>
-  word.replaceAll(
-    /'([^']*)'|"((?:[^"\\]|\\[\s\S])*)"|\\([\s\S])/g,
-    (_whole, single, double, one) => single ?? double ?? one,
-  );
-
 interface Heredoc {
   readonly end: string;
   readonly tabs: boolean;
@@ -112,6 +84,8 @@ class Pieces {
       if (one === '\\') this.#at++;
       else if (one === '"' || one === "'") this.#pastQuote(one);
       else if (one === '<') this.#pastHeredoc();
+      // `find` and `xargs` put something in its place.
+      else if (this.#text.startsWith('{}', this.#at)) this.#at++;
       else if (BETWEEN.has(one)) {
         yield this.#piece();
         this.#from = this.#at + 1;
@@ -164,32 +138,6 @@ class Pieces {
   }
 }
 
-/** The word at a place, and where the next one begins; null: there is none. */
-function wordAt(text: string, at: number): { readonly word: string; readonly next: number } | null {
-  FIRST_WORD.lastIndex = at;
-  const [word] = FIRST_WORD.exec(text) ?? [];
-  if (word === undefined) return null;
-  return { word, next: pastSpace(text, at + word.length) };
-}
-
-function pastSpace(text: string, at: number): number {
-  SPACE.lastIndex = at;
-  return at + (SPACE.exec(text)?.[0].length ?? 0);
-}
-
-/** Where the program begins that a starter starts, behind its options. */
-function pastOptions(text: string, from: number, { valued, words }: Starter) {
-  let at = from;
-  for (let one = wordAt(text, at); one?.word.startsWith('-'); one = wordAt(text, at)) {
-    at = one.next;
-    if (one.word === '--') break;
-    const isValued = /^-\w+$/.test(one.word) && one.word.slice(1).search(`[${valued}.]`) === one.word.length - 2;
-    if (isValued && valued.includes(one.word.slice(-1))) at = wordAt(text, at)?.next ?? at;
-  }
-  for (let left = words; left > 0; left--) at = wordAt(text, at)?.next ?? at;
-  return at;
-}
-
 /**
  * The commands that a part of a text is: its program without what says its variables and files. One that starts another one, as
  * `sudo` does, and the other one.
@@ -197,41 +145,61 @@ function pastOptions(text: string, from: number, { valued, words }: Starter) {
 function formsOf(part: string): readonly string[] {
   const text = part.replaceAll('\\\n', '').trim();
   const forms: string[] = [];
-  for (let at = 0; ; ) {
+  const places = [0];
+  for (let next = 0; next < places.length && forms.length <= COMMANDS_MOST; next++) {
+    const at = programFrom(text, places[next] ?? 0);
+    const first = wordAt(text, at);
+    if (first === null) {
+      if (at < text.length) forms.push(text.slice(at));
+      continue;
+    }
+    const program = bare(first.word);
+    forms.push(program + text.slice(at + first.word.length));
+    if (first.next < text.length) places.push(...startedBy(nameOf(program), text, first.next));
+  }
+  return forms;
+}
+
+/** Where a program begins behind redirections, variables and words of the shell. */
+function programFrom(text: string, from: number): number {
+  for (let at = from; ; ) {
     BESIDE.lastIndex = at;
     const beside = BESIDE.exec(text)?.[0].length ?? 0;
-    const first = beside > 0 ? null : wordAt(text, at);
     if (beside > 0) {
       at += beside;
       continue;
     }
-    if (first === null) return at < text.length ? [...forms, text.slice(at)] : forms;
-    const program = bare(first.word);
-    const name = program.split('/').at(-1) ?? '';
-    const isLast = first.next >= text.length;
-    if (!isLast && KEYWORDS.has(name)) {
-      at = first.next;
-      continue;
-    }
-    forms.push(program + text.slice(at + first.word.length));
-    const starter = STARTERS.get(name);
-    if (isLast || starter === undefined || forms.length > STARTERS_MOST) return forms;
-    at = pastOptions(text, first.next, starter);
+    const first = wordAt(text, at);
+    if (first === null || first.next >= text.length || !KEYWORDS.has(nameOf(bare(first.word)))) return at;
+    at = first.next;
   }
 }
 
-/** What `sh -c` and `eval` run. */
-const GIVEN = new RegExp(String.raw`^(?:${SHELL}\s+-\w*c|eval)\s+(['"])`);
+const nameOf = (program: string): string => program.split('/').at(-1) ?? '';
 
-function givenIn(command: string): string | null {
-  const [whole, quote] = GIVEN.exec(command) ?? [];
-  if (whole === undefined) return null;
-  const start = whole.length;
-  for (let at = start; at < command.length; at++) {
+/** Stands before the text that a shell runs. */
+const GIVEN = new RegExp(String.raw`^${SHELL}\s+-\w*c(?:\s+[-+]\S*)*\s+`);
+
+/** The text that a command hands to a shell; null: none. */
+function givenIn(command: string): { readonly text: string; readonly isAll: boolean } | null {
+  const start = GIVEN.exec(command)?.[0].length;
+  if (start !== undefined) return { text: quotedAt(command, start), isAll: true };
+  const first = wordAt(command, 0);
+  if (first === null) return null;
+  const name = nameOf(first.word);
+  const text = handedBy(name, command, first.next);
+  return text === null ? null : { text, isAll: name === 'eval' };
+}
+
+/** A word without its quotes. Between two quotes, what is escaped stays as it is. */
+function quotedAt(command: string, start: number): string {
+  const quote = command.charAt(start);
+  if (quote !== '"' && quote !== "'") return bare(wordAt(command, start)?.word ?? '');
+  for (let at = start + 1; at < command.length; at++) {
     if (command.charAt(at) === '\\' && quote === '"') at++;
-    else if (command.charAt(at) === quote) return command.slice(start, at);
+    else if (command.charAt(at) === quote) return command.slice(start + 1, at);
   }
-  return null;
+  return '';
 }
 
 /** The commands in a text, and one more than `COMMANDS_MOST` at most. Text in quotes is not read, but for that of `sh -c`. */
@@ -244,8 +212,8 @@ export function commandsIn(text: string): readonly string[] {
     for (const piece of new Pieces(texts[at] ?? '').read()) {
       for (const command of piece.isBody ? [] : formsOf(piece.text)) {
         const given = givenIn(command);
-        if (given !== null) texts.push(given);
-        else commands.push(command.slice(0, COMMAND_READ).trim().split(/\s+/).join(' '));
+        if (given !== null) texts.push(given.text);
+        if (given?.isAll !== true) commands.push(command.slice(0, COMMAND_READ).trim().split(/\s+/).join(' '));
       }
       if (piece.isBody) texts.push(piece.text);
       if (commands.length > COMMANDS_MOST) return commands;

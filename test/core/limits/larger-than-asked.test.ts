@@ -47,7 +47,7 @@ const PLACES: Record<string, 'allowance' | 'factor' | 'name'> = {
   'src/core/exports/redaction.ts': 'allowance',
   'src/core/secrets/secret-forms.ts': 'factor',
   'src/core/secrets/secret-patterns.ts': 'factor',
-  'src/core/shell-commands.ts': 'factor',
+  'src/core/shell-starters.ts': 'factor',
   'src/core/tasks/solution-commands.ts': 'factor',
   'src/core/tasks/task-texts.ts': 'allowance',
   'src/core/exports/bucket-place.ts': 'name',

@@ -71,7 +71,19 @@ describe('rules for the process', () => {
         '/usr/bin/git push',
         'exec -a x git push',
       ],
-      ...['command -- git push', 'nohup git push'],
+      ...['command -- git push', 'nohup git push', 'busybox git push', 'sudo --user root -E git push'],
+      ...[
+        'find . -name x -exec git push {} \\;',
+        "find . -exec cat {} ';' -execdir git push {} +",
+        'chroot / git push',
+      ],
+      ...['find . -exec sh -c "git push" {} +', 'watch -n 5 git push', "watch 'git push'", 'watch -d "ls; git push"'],
+      ...["su -c 'git push'", 'su - bob -c "git push"', "su bob --command='git push'", 'su -lc "git push" bob'],
+      ...['runuser -u bob -- git push', 'sudo su -c "git push"', "script -qc 'git push' /dev/null"],
+      ...['parallel git push ::: a b', "parallel -j 4 'git push {}' ::: a", 'ls | parallel --jobs 4 git push'],
+      ...['flock /tmp/l git push', "flock -n /tmp/l -c 'git push'", 'strace -f -o x git push', 'gosu bob git push'],
+      ...['eval git push', 'eval "git" push', 'sh -c git\\ push', 'bash -c -x "git push"', 'xargs -I{} git push {}'],
+      ...['taskset 1 git push', 'env --chdir /x git push', 'timeout --signal KILL 5 git push', 'unshare -r git push'],
     ];
     expect(ways.filter((way) => !commandsIn(way).some((one) => isLike(one, 'git push')))).toEqual([]);
     expect(commandsIn('env; sudo; time; X=1; >a')).toEqual(['env', 'sudo', 'time']);
@@ -97,6 +109,13 @@ describe('rules for the process', () => {
     const rules = processRules.parse({ requiredCommands: ['ls'], forbiddenCommands: ['git push'] });
     const found = { steps: 1, seconds: 1, matched: new Map([['ls', 'ls']]), unread: true };
     expect(judgeProcess(rules, found).map(({ kept }) => kept)).toEqual([true, false]);
+    for (const one of ['sudo ', 'watch ', 'eval ', 'find -exec ', 'sudo --a x ', 'parallel ', 'find . -exec a \\; '])
+      expect(commandsIn(`${one.repeat(6000)}git push`), one).toHaveLength(COMMANDS_MOST + 1);
+    for (const one of ['sudo ', 'find . -exec a \\; -exec ', 'eval ', 'watch '])
+      expect(
+        commandsIn(`${one.repeat(15)}git push`).some((of) => isLike(of, 'git push')),
+        one,
+      ).toBe(true);
     expect(commandsIn('true;'.repeat(300))).toHaveLength(COMMANDS_MOST + 1);
     expect(commandsIn(';'.repeat(60_000))).toEqual([]);
   });
