@@ -62,10 +62,10 @@ export class RunnerEngine {
   /** Does something with the engine, which knows the agent. Throws `agent_unknown` where runs are at work and it does not. */
   async use<T>(agent: AnyAgent | null, work: (engine: Engine) => Promise<T>): Promise<T> {
     clearTimeout(this.#idle);
-    if (agent !== null) this.#learn(agent);
+    const forget = agent === null ? null : this.#learn(agent);
     this.#users += 1;
     try {
-      return await work(await this.#started());
+      return await work(await this.#started(forget));
     } finally {
       this.#users -= 1;
       if (this.#users === 0 && this.#idleMs !== null)
@@ -85,26 +85,31 @@ export class RunnerEngine {
     return this.#stopping;
   }
 
-  #learn(agent: AnyAgent): void {
-    const known = this.#agents.get(agent.name);
-    if (known?.agent === agent) return;
+  /** Returns what takes it back; null: the agent was known. */
+  #learn(agent: AnyAgent): (() => void) | null {
+    const { name } = agent;
+    const known = this.#agents.get(name);
+    if (known?.agent === agent) return null;
     if (this.#users > 0)
       throw new HoldfastError(
         'agent_unknown',
         `The agent ${agent.name} is ${known === undefined ? 'not declared' : 'another object than before'}, and an engine takes no agent while it works.`,
         { hint: 'Name each agent once, before the first run: new HoldfastRunner({ agents: [...] }).' },
       );
-    this.#agents.set(agent.name, known === undefined ? undeclared(agent) : { ...known, agent });
+    this.#agents.set(name, known === undefined ? undeclared(agent) : { ...known, agent });
     void this.stop();
+    return () => void (known === undefined ? this.#agents.delete(name) : this.#agents.set(name, known));
   }
 
-  async #started(): Promise<Engine> {
+  /** An agent that no engine starts with is forgotten: others would not run either. */
+  async #started(forget: (() => void) | null): Promise<Engine> {
     this.#engine ??= this.#stopping.then(() => createEngine({ ...this.#config, agents: [...this.#agents.values()] }));
     const starting = this.#engine;
     try {
       return await starting;
     } catch (error) {
       if (this.#engine === starting) this.#engine = null;
+      forget?.();
       throw error;
     }
   }

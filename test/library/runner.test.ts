@@ -128,6 +128,13 @@ describeEachDatabase('HoldfastRunner', (kind) => {
     const during = runner.withEngine(() => runner.run(new Agent({ name: 'late', model: scripted([]) }), 'go'));
     await expect(during).rejects.toMatchObject({ code: 'agent_unknown' });
   });
+
+  test('runs the others after an agent that no engine takes', async () => {
+    const twice = new Agent({ name: 'twice', model: 'openai/x', handoffs: [counter, new Agent({ name: 'counter' })] });
+    for (const bad of [twice, { name: 'none' } as unknown as Agent])
+      await expect(runner.run(bad, 'x')).rejects.toMatchObject({ code: 'agent_invalid' });
+    expect((await runner.run(counter, 'Count.')).finalOutput).toEqual({ count: 3 });
+  });
 });
 
 test('refuses a configuration that no runner can have', () => {
