@@ -2,10 +2,16 @@ import { z } from 'zod';
 import { HoldfastError } from '../errors/errors.js';
 import { secretPlace } from '../secrets/secret-place.js';
 
+const DEFAULT_REGISTRY = 'docker.io';
+/** Hosts of the default registry, as some programs write it. */
+const DEFAULT_HOSTS = /^(index|registry-1)\.docker\.io$/;
+
 const registryHost = z
   .string()
   .max(260)
-  .regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$/, 'is no host such as ghcr.io or registry.example:5000');
+  .regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$/, 'is no host such as ghcr.io or registry.example:5000')
+  // Under another name no image would be of it.
+  .refine((host) => !DEFAULT_HOSTS.test(host), `is the registry ${DEFAULT_REGISTRY}, which has this name here`);
 
 const registryLogin = z.strictObject({
   user: z
@@ -52,11 +58,16 @@ export const imagePolicy = policyFields
   .refine(({ pull, collect }) => collect === undefined || pull !== 'never', {
     path: ['collect'],
     message: 'needs `pull: missing` or `pull: always`: an image that was removed is pulled again when a run needs it',
+  })
+  .superRefine(({ ahead, registries }, context) => {
+    for (const [index, image] of ahead.entries()) {
+      const problem = aheadProblem(image, registries);
+      if (problem !== null) context.addIssue({ code: 'custom', path: ['ahead', index], message: problem });
+    }
   });
 export type ImagePolicyConfig = z.input<typeof imagePolicy>;
 export type ImagePolicy = z.output<typeof imagePolicy>;
 
-const DEFAULT_REGISTRY = 'docker.io';
 /** The id of an image, which no registry gave. */
 const ID = /^(sha256:)?[0-9a-f]{64}$/;
 /** A name that engines also read as the beginning of an id: of any image that they have, whatever registry it is from. */
@@ -73,7 +84,7 @@ function splitHost(image: string): readonly [host: string | null, path: string] 
 export function registryOf(image: string): string | null {
   if (ID.test(image)) return null;
   const [host] = splitHost(image);
-  return host?.replace(/^(index|registry-1)\.docker\.io$/, DEFAULT_REGISTRY) ?? DEFAULT_REGISTRY;
+  return host?.replace(DEFAULT_HOSTS, DEFAULT_REGISTRY) ?? DEFAULT_REGISTRY;
 }
 
 /** One text for all names of the same image: with its registry, and by its digest or its tag. */
@@ -84,6 +95,14 @@ export function fullImageName(image: string): string {
   const whole = registry === DEFAULT_REGISTRY && !path.includes('/') ? `library/${path}` : path;
   // Where a digest is, the tag says nothing.
   return `${registry}/${whole.replace(/:[^:@/]*@/, '@')}`;
+}
+
+/** Why no worker could pull an image ahead; null: nothing is known that hinders it. */
+function aheadProblem(image: string, registries: readonly string[] | undefined): string | null {
+  const registry = registryOf(image);
+  if (registry === null) return 'is an id, which no registry gives';
+  const isAllowed = registries === undefined || (registries.includes(registry) && !MAYBE_ID.test(image));
+  return isAllowed ? null : 'is an image that `registries` does not allow';
 }
 
 /** Throws `image_refused` for an image of another registry. */
