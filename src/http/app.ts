@@ -121,7 +121,7 @@ const fail =
     response
       .status(error.status)
       .type(PROBLEM_TYPE)
-      .send(JSON.stringify(withoutSecrets(toProblem(error, request.path, requestId))));
+      .send(JSON.stringify(withoutSecrets(toProblem(error, `${request.baseUrl}${request.path}`, requestId))));
   };
 
 /** What an app serves. */

@@ -103,7 +103,8 @@ describeEachDatabase('an engine in a server of its user', (kind) => {
       const started = await fetch(`${server.url}/agents/api/v1/runs`, { method: 'POST', headers, body });
       expect(started.headers.get('location')).toMatch(/^\/agents\/api\/v1\/runs\/run_/);
       expect(started.headers.get('x-powered-by')).toBeNull();
-      expect((await fetch(`${server.url}/agents/api/v1/runs`)).status).toBe(401);
+      const refused = await fetch(`${server.url}/agents/api/v1/runs`);
+      expect(await refused.json()).toMatchObject({ status: 401, instance: '/agents/api/v1/runs' });
     });
   });
 

@@ -44,13 +44,15 @@ describeEachDatabase('the router in an Express application', (kind) => {
     expect((await fetch(`${server.url}/api/v1/runs`)).status).toBe(404);
   });
 
-  test('says where a run is that was started, with its path', async () => {
+  test('says where a run is that was started, and what was refused, with its path', async () => {
     const response = await fetch(`${server.url}/agents/api/v1/runs`, {
       method: 'POST',
       headers: { Authorization: `Bearer ${TOKENS.otto.token}`, 'Content-Type': 'application/json' },
       body: JSON.stringify({ agent: 'echo', input: 'go' }),
     });
     expect(response.headers.get('location')).toMatch(/^\/agents\/api\/v1\/runs\/run_/);
+    const refused = await fetch(`${server.url}/agents/api/v1/runs/none`);
+    expect(await refused.json()).toMatchObject({ status: 401, instance: '/agents/api/v1/runs/none' });
   });
 
   test('has the roles and the limits of the server', async () => {
