@@ -61,10 +61,14 @@ export function namesLeftOut(given: unknown, parsed: unknown, prefix = ''): read
   return [...lost, ...inside];
 }
 
+/** What is said may be a sentence of something else. */
+const withoutStop = (text: string): string => text.replace(/\.$/, '');
+
 /** A configuration that nothing can work with. The text names every wrong field as a person writes it: `budgets.perRun`. */
 export function invalidConfig(who: string, fields: readonly FieldError[]): HoldfastError {
   const said = fields
     .map(({ pointer, detail }) => (pointer === '' ? detail : `${placeOf(pointer)}: ${detail}`))
+    .map(withoutStop)
     .join('; ');
   return new HoldfastError('config_invalid', `${who} cannot work like this: ${said}.`, { fields });
 }
@@ -76,6 +80,6 @@ export const placeOf = (pointer: string): string => pointer.slice(1).split('/').
 export function invalidRequest(fields: readonly FieldError[], of?: string): HoldfastError {
   const said = fields
     .slice(0, 5)
-    .map(({ pointer, detail }) => `${pointer === '' ? 'The request' : pointer}: ${detail}`);
+    .map(({ pointer, detail }) => withoutStop(`${pointer === '' ? 'The request' : pointer}: ${detail}`));
   return new HoldfastError('invalid_request', `${of === undefined ? '' : `${of}: `}${said.join('; ')}.`, { fields });
 }
