@@ -74,6 +74,8 @@ export class LogCheck {
   /** Of an event without a payload the fold knows nothing; its state is what the chain says. */
   #erased(event: LoggedEvent): Fault | null {
     if (event.data !== null) return fault('payload_hash', 'the key of the payload is gone, and the payload is not');
+    if (!COMMITMENT.test(event.dataHash)) return fault('payload_hash', 'dataHash is no commitment');
+    if (!HASH.test(event.stateHashAfter)) return fault('state_after', 'stateHashAfter is no hash');
     const { hash, stateHashAfter, at, seq } = event;
     this.#head = { ...this.#head, seq, hash, stateHash: stateHashAfter, at };
     return null;
@@ -116,12 +118,24 @@ function chainFault(head: Head, event: LoggedEvent): Fault | null {
 function orderFault(head: Head, event: LoggedEvent, seq: number): Fault | null {
   if (event.stateHashBefore !== head.stateHash)
     return fault('state_before', 'stateHashBefore is not the state after the event before');
+  if (event.v !== 1) return fault('event_identity', 'its format is not 1');
+  if (event.at !== head.at && !isTime(event.at))
+    return fault('time_order', 'its time is none in UTC with milliseconds');
   if (event.at < head.at) return fault('time_order', 'its time is before that of the event before');
   if (event.stateVersion !== seq) return fault('state_version', 'stateVersion does not rise by one');
   return isEarlier(event.parentId, head.runId, seq)
     ? null
     : fault('event_parent', `it follows from ${event.parentId ?? 'no event'}, which is no earlier event of the log`);
 }
+
+/** A time is written in one way: 30 February is none. */
+function isTime(text: string): boolean {
+  const time = new Date(text);
+  return !Number.isNaN(time.getTime()) && time.toISOString() === text;
+}
+
+const COMMITMENT = /^hmac-sha256:[0-9a-f]{64}$/;
+const HASH = /^sha256:[0-9a-f]{64}$/;
 
 function isEarlier(parentId: string | null, runId: string, seq: number): boolean {
   if (parentId === null || seq === 1) return parentId === null && seq === 1;

@@ -3,11 +3,11 @@ import { z } from 'zod';
 /** What every log keeps to, by names that stay: `verify` names the one that is broken. `npm run docs` writes them into docs/events.md. */
 export const INVARIANTS = {
   event_order: 'Events are numbered 1, 2, 3 … without a gap, and none is there twice.',
-  event_identity: 'An event belongs to the run and the tenant of its log, and its id is `<runId>:<seq>`.',
+  event_identity: 'An event has format 1, belongs to the run and the tenant of its log, and its id is `<runId>:<seq>`.',
   event_link: 'prevHash is the hash of the event before.',
   event_hash: 'hash fits the fields of the event.',
   event_parent: 'An event follows from an earlier one of its log; only the first follows from none.',
-  time_order: 'Time never goes back from one event to the next.',
+  time_order: 'Each time is one in UTC with milliseconds, and none is before that of the event before.',
   kind_known: 'The kind is one that this build knows.',
   payload_shape: 'A payload has the shape of its kind.',
   payload_text: 'A payload is stored as its canonical bytes.',

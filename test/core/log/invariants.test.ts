@@ -53,7 +53,10 @@ const usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
 /** What breaks each invariant, beside what needs the rows of a run. */
 const BROKEN: { readonly [I in Exclude<Invariant, 'run_row' | 'log_entry' | 'copied_rows'>]: readonly SealedLog[] } = {
   event_order: [{ ...sealLog(LOG), events: sealLog(LOG).events.filter(({ seq }) => seq !== 4) }],
-  event_identity: [tampered(3, { tenant: 'other' }), tampered(3, { id: 'run_2:3' })],
+  event_identity: [
+    ...[tampered(3, { tenant: 'other' }), tampered(3, { id: 'run_2:3' })],
+    forged(3, () => ({ v: 2 as 1 })),
+  ],
   event_link: [tampered(4, { prevHash: 'sha256:0' })],
   event_hash: [tampered(4, { at: '2026-01-02T00:00:00.000Z' }), tampered(4, { v: 2 as 1 })],
   event_parent: [
@@ -62,7 +65,13 @@ const BROKEN: { readonly [I in Exclude<Invariant, 'run_row' | 'log_entry' | 'cop
     forged(4, () => ({ parentId: 'run_2:1' })),
     forged(1, () => ({ parentId: `${RUN_ID}:0` })),
   ],
-  time_order: [forged(5, () => ({ at: '2020-01-01T00:00:00.000Z' }))],
+  time_order: [
+    forged(5, () => ({ at: '2020-01-01T00:00:00.000Z' })),
+    // None of them is a time as the engine writes it.
+    ...['infinity', '2026-02-30T00:00:00.000Z', '2026-01-01T24:00:00.000Z', '2026-01-01T00:00:00Z', '20260-01-01'].map(
+      (none) => forged(18, () => ({ at: none })),
+    ),
+  ],
   kind_known: [forged(5, () => ({ kind: 'call.imagined' }))],
   payload_shape: [forged(5, ({ seq }) => recommitted(seq, { callId: 'c1' }))],
   payload_text: [tampered(2, { dataText: '{"segment":0, "decisions":[]}' })],
@@ -143,6 +152,13 @@ describe('the invariants of a log', () => {
     const erased = { ...log, events: log.events.map((event) => ({ ...event, data: null })) };
     expect(verify(erased, null)).toMatchObject({ ok: true, complete: true, payloads: 'erased' });
     expect(verify(log, null).broken).toMatchObject({ seq: 1, invariant: 'payload_hash' });
+    const unlike = (change: Partial<RunEvent>) =>
+      verify(
+        rechained(erased, 3, (event) => ({ ...event, ...change })),
+        null,
+      ).broken;
+    expect(unlike({ dataHash: 'sha256:0' })).toMatchObject({ seq: 3, invariant: 'payload_hash' });
+    expect(unlike({ stateHashAfter: 'none' })).toMatchObject({ seq: 3, invariant: 'state_after' });
     const longer = rechained(erased, 99, (event) => event);
     const last = erased.events.at(-1) as RunEvent;
     const { hash: prevHash, stateHashAfter: stateHashBefore } = last;
