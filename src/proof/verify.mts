@@ -86,6 +86,21 @@ const hashesOf = (value: Json | undefined, what: string): Buffer[] =>
     must(typeof one === 'string' && HEX.test(one), `${what} has something else than hashes`);
     return Buffer.from(one, 'hex');
   });
+/** What a member holds that must be there: programs do not agree on what an absent one is. */
+const memberOf = (fields: Fields, name: string): Json => {
+  const value = Object.hasOwn(fields, name) ? fields[name] : undefined;
+  must(value !== undefined, `it has no member "${name}"`);
+  return value;
+};
+const numberOf = (value: Json | undefined, what: string): number => {
+  must(typeof value === 'number', `${what} is no number`);
+  return value;
+};
+/** A time is written in one way. 30 February is none. */
+const isTime = (text: string): boolean => {
+  const time = new Date(text);
+  return !Number.isNaN(time.getTime()) && time.toISOString() === text;
+};
 /** The bytes of a base64 text that is written in the one way that they can be. */
 const bytesOf = (base64: string): Buffer | null => {
   const bytes = Buffer.from(base64, 'base64');
@@ -182,6 +197,7 @@ interface Key {
 
 function keyOf(text: string): Key {
   const [, name = '', id = '', base64 = ''] = /^([^\s+]{1,200})\+([0-9a-f]{8})\+(\S{44})$/u.exec(text) ?? [];
+  must(!CONTROLS.test(name), `"${text}" is no public key: its name has a control character`);
   const tagged = bytesOf(base64);
   const fits = tagged?.length === 33 && tagged[0] === 1 && idOf(name, tagged) === id;
   must(tagged !== null && fits, `"${text}" is no public key: expected name+id+base64`);
@@ -197,10 +213,14 @@ interface Note {
   readonly signatures: readonly { readonly name: string; readonly id: string; readonly bytes: Buffer }[];
 }
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the format forbids them
+const CONTROLS = /[\x00-\x09\x0b-\x1f]/;
+const MOST_SIGNATURES = 100;
+
 /** A note with so many lines of text, and its signatures. */
 function noteOf(note: string, lines: number, what: string): Note {
   const end = note.lastIndexOf('\n\n') + 1;
-  must(end > 0 && note.endsWith('\n'), `${what} is no signed note`);
+  must(end > 0 && note.endsWith('\n') && !CONTROLS.test(note), `${what} is no signed note`);
   const text = note.slice(0, end);
   must(text.split('\n').length === lines + 1, `${what} has another number of lines than ${lines}`);
   const signatures = note
@@ -212,17 +232,20 @@ function noteOf(note: string, lines: number, what: string): Note {
       must(bytes !== null && bytes.length > 4, `${what} has a line that is no signature`);
       return { name, id: bytes.toString('hex', 0, 4), bytes: bytes.subarray(4) };
     });
+  must(signatures.length <= MOST_SIGNATURES, `${what} has more than ${MOST_SIGNATURES} signatures`);
   return { text, lines: text.slice(0, -1).split('\n'), signatures };
 }
 
-/** A note with two signatures in the name of one key is signed only if both are right. */
-const isSigned = ({ text, signatures }: Note, key: Key): boolean => {
+/** A note with two signatures in the name of one key is signed only if both are right. Null: it has none in its name. */
+const signedBy = ({ text, signatures }: Note, key: Key): boolean | null => {
   const own = signatures.filter(({ name, id }) => name === key.name && id === key.id);
-  if (own.length === 0) return false;
+  if (own.length === 0) return null;
   const jwk = { kty: 'OKP', crv: 'Ed25519', x: key.bytes.toString('base64url') };
   const publicKey = createPublicKey({ key: jwk, format: 'jwk' });
   return own.every(({ bytes }) => bytes.length === 64 && verify(null, Buffer.from(text), publicKey, bytes));
 };
+
+const isSigned = (note: Note, key: Key): boolean => signedBy(note, key) === true;
 
 interface Handover {
   readonly from: Key;
@@ -329,17 +352,23 @@ interface Checkpoint {
 
 function checkpointOf(text: string, trust: readonly Trust[], what: string): Checkpoint {
   const note = noteOf(text, 3, what);
-  const signer = trust.find(({ key }) => isSigned(note, key));
-  must(signer !== undefined, `${what} is not signed by a key that you trust`);
-  const { key, until, because } = signer;
+  const named = trust.filter(({ key }) => signedBy(note, key) !== null);
+  must(
+    named.every(({ key }) => isSigned(note, key)),
+    `${what} is not signed: it has a wrong signature in the name of a key that you trust`,
+  );
+  must(named.length > 0, `${what} is not signed by a key that you trust`);
   const [origin = '', size = '', base64 = ''] = note.lines;
   const root = bytesOf(base64);
   must(/^(0|[1-9]\d{0,15})$/.test(size) && root?.length === 32, `${what} is no checkpoint`);
-  must(origin === key.name, `${what} is of another log than its key`);
+  const ofLog = named.filter(({ key }) => key.name === origin);
+  must(ofLog.length > 0, `${what} is of another log than its key`);
+  const signer = ofLog.find(({ until }) => until === null || BigInt(size) <= until);
   must(
-    until === null || BigInt(size) <= until,
-    `${what} has ${size} entries, and its key is believed up to ${until}: it handed over to another, or was revoked`,
+    signer !== undefined,
+    `${what} has ${size} entries, and its key is believed up to ${ofLog[0]?.until}: it handed over to another, or was revoked`,
   );
+  const { key, because } = signer;
   const signed = because === null ? key.text : `${key.text}, which is trusted because ${because}`;
   return { origin, size: BigInt(size), root, key, signed };
 }
@@ -353,19 +382,21 @@ const startOf = (): Fields => ({
   ...{ cancelRequested: false, result: null },
 });
 
-const put = (object: Json | undefined, key: Json | undefined, value: Json): void => {
-  Object.defineProperty(object, String(key), { value, enumerable: true, configurable: true, writable: true });
+const put = (object: Json | undefined, key: string, value: Json): void => {
+  Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
 };
 const part = (state: Fields, name: string): Fields => fieldsOf(state[name], name);
 const addUsage = (state: Fields, data: Fields): void => {
   const [usage, more] = [part(state, 'usage'), part(data, 'usage')];
-  for (const name of Object.keys(usage)) usage[name] = Number(usage[name]) + Number(more[name]);
+  for (const name of Object.keys(usage)) usage[name] = Number(usage[name]) + numberOf(memberOf(more, name), name);
 };
+const nameIn = (data: Fields, name: string): string => textOf(memberOf(data, name), name);
 const mark = (state: Fields, data: Fields, at: string): void => {
-  const call = Object.entries(part(state, 'openCalls')).find(([id]) => id === data['callId']);
+  const callId = nameIn(data, 'callId');
+  const call = Object.entries(part(state, 'openCalls')).find(([id]) => id === callId);
   if (call !== undefined) fieldsOf(call[1], 'call')['at'] = at;
 };
-const end = (state: Fields, status: string, result: Json | undefined): void => {
+const end = (state: Fields, status: string, result: Json): void => {
   Object.assign(state, { status, pending: {}, result: digest(result) });
 };
 
@@ -375,9 +406,10 @@ const LARGEST = Number.MAX_VALUE;
 
 /** What a change of a call makes of the member at its path; undefined removes it. */
 const MADE: { readonly [op: string]: (op: Fields, old: Json | undefined) => Json | undefined } = {
-  set: (op) => op['value'],
+  set: (op) => memberOf(op, 'value'),
   remove: () => undefined,
-  add: (op, old) => Math.max(-LARGEST, Math.min(LARGEST, (typeof old === 'number' ? old : 0) + Number(op['by']))),
+  add: (op, old) =>
+    Math.max(-LARGEST, Math.min(LARGEST, (typeof old === 'number' ? old : 0) + numberOf(op['by'], 'by'))),
   append: (op, old) => [...(Array.isArray(old) ? old : []), ...listOf(op['values'], 'values')],
 };
 const placed = (
@@ -391,6 +423,7 @@ const placed = (
   const others = Object.entries(held).filter(([other]) => other !== name);
   return Object.fromEntries(made === undefined ? others : [...others, [name, made]]);
 };
+const STEPS = /^(?:\/(?:[^~/]|~[01])*)+$/;
 /** The state that an agent declares, after a call that changed it. */
 const changeOwn = (state: Fields, outcome: Fields): void => {
   const own = state['agentState'];
@@ -398,10 +431,10 @@ const changeOwn = (state: Fields, outcome: Fields): void => {
   let { value } = fieldsOf(own, 'agentState');
   for (const one of listOf(fieldsOf(outcome['state'], 'state')['changes'], 'changes')) {
     const op = fieldsOf(one, 'change');
-    const name = String(op['op']);
+    const name = textOf(op['op'], 'op');
     const make = Object.hasOwn(MADE, name) ? MADE[name] : undefined;
     must(make !== undefined, `the change ${name} of a state is not known`);
-    const names = textOf(op['path'], 'path').slice(1).split('/');
+    const names = textLike(op['path'], STEPS, 'path').slice(1).split('/');
     value = placed(
       value,
       names.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~')),
@@ -414,34 +447,36 @@ const changeOwn = (state: Fields, outcome: Fields): void => {
 
 const CHANGES: { readonly [kind: string]: (state: Fields, data: Fields) => void } = {
   'run.created': (s, d) => {
-    Object.assign(s, { status: 'queued', conversation: roll(s['conversation'], d['input']) });
+    Object.assign(s, { status: 'queued', conversation: roll(s['conversation'], memberOf(d, 'input')) });
     if (d['state'] !== undefined) s['agentState'] = { version: 0, value: d['state'] };
   },
-  'segment.started': (s, d) => Object.assign(s, { status: 'running', segment: d['segment'] }),
-  'segment.rebuilt': (s, d) => Object.assign(s, { segment: d['segment'] }),
+  'segment.started': (s, d) => Object.assign(s, { status: 'running', segment: memberOf(d, 'segment') }),
+  'segment.rebuilt': (s, d) => Object.assign(s, { segment: memberOf(d, 'segment') }),
   'segment.cut': (s) => Object.assign(s, { status: 'queued' }),
   'model.responded': (s, d) => {
     addUsage(s, d);
-    Object.assign(s, { turns: Number(s['turns']) + 1, conversation: roll(s['conversation'], d['output']) });
+    Object.assign(s, { turns: Number(s['turns']) + 1, conversation: roll(s['conversation'], memberOf(d, 'output')) });
   },
   'call.checked': (s, d) =>
-    put(s['openCalls'], d['callId'], { tool: d['tool'] ?? null, digest: d['digest'] ?? null, at: 'checked' }),
+    put(s['openCalls'], nameIn(d, 'callId'), {
+      ...{ tool: memberOf(d, 'tool'), digest: memberOf(d, 'digest'), at: 'checked' },
+    }),
   'call.started': (s, d) => mark(s, d, 'started'),
   'call.unknown': (s, d) => mark(s, d, 'unknown'),
   'call.finished': (s, d) => {
     const closed = part(s, 'closedCalls');
-    delete part(s, 'openCalls')[String(d['callId'])];
+    delete part(s, 'openCalls')[nameIn(d, 'callId')];
     s['closedCalls'] = { count: Number(closed['count']) + 1, digest: roll(closed['digest'], d) };
     changeOwn(s, part(d, 'outcome'));
   },
   'child.ended': addUsage,
-  'interruption.requested': (s, d) => put(s['pending'], d['id'], d['kind'] ?? null),
-  'interruption.decided': (s, d) => void delete part(s, 'pending')[String(d['id'])],
+  'interruption.requested': (s, d) => put(s['pending'], nameIn(d, 'id'), memberOf(d, 'kind')),
+  'interruption.decided': (s, d) => void delete part(s, 'pending')[nameIn(d, 'id')],
   'run.paused': (s) => Object.assign(s, { status: 'paused' }),
   'run.cancel_requested': (s) => Object.assign(s, { cancelRequested: true }),
-  'run.completed': (s, d) => end(s, 'completed', d['output']),
-  'run.failed': (s, d) => end(s, 'failed', part(d, 'error')['code']),
-  'run.cancelled': (s, d) => end(s, 'cancelled', d['reason']),
+  'run.completed': (s, d) => end(s, 'completed', memberOf(d, 'output')),
+  'run.failed': (s, d) => end(s, 'failed', memberOf(part(d, 'error'), 'code')),
+  'run.cancelled': (s, d) => end(s, 'cancelled', memberOf(d, 'reason')),
 };
 const UNCHANGED: ReadonlySet<string> = new Set([
   ...['session.loaded', 'session.saved', 'run.forked', 'environment.prepared', 'model.requested', 'model.failed'],
@@ -467,6 +502,18 @@ interface Chain {
   readonly why: string | null;
 }
 
+/** Changes the state by an event of a kind that is known. */
+function change(kind: string, state: Fields, data: Json | undefined, what: string): void {
+  try {
+    const payload = fieldsOf(data, 'it');
+    CHANGES[kind]?.(state, payload);
+  } catch (error) {
+    throw error instanceof Wrong
+      ? new Wrong(`${what}: its payload has not the shape of its kind: ${error.message}`)
+      : error;
+  }
+}
+
 /** Checks a log by itself; what comes after the event `signed` adds to nothing that is proven. */
 function checkChain(bundle: Fields, signed: number): Chain {
   const [runId, tenant] = [textOf(bundle['runId'], 'runId'), textOf(bundle['tenant'], 'tenant')];
@@ -488,7 +535,8 @@ function checkChain(bundle: Fields, signed: number): Chain {
     fits(event['stateHashBefore'] === before, 'it begins with another state');
     fits(isParent(event['parentId'], runId, seq), 'it follows from no earlier event of its log');
     const time = textLike(event['at'], TIME, `event ${seq}: its time`);
-    fits(time >= at && !Number.isNaN(Date.parse(time)), 'its time is before that of the event before');
+    fits(isTime(time), 'its time is none');
+    fits(time >= at, 'its time is before that of the event before');
     const kind = textOf(event['kind'], 'kind');
     textLike(event['dataHash'], COMMITMENT, `event ${seq}: its commitment`);
     const after = textLike(event['stateHashAfter'], HASH, `event ${seq}: its hash of the state`);
@@ -504,7 +552,7 @@ function checkChain(bundle: Fields, signed: number): Chain {
       if (!shows) why = `the payload of event ${seq} is withheld or erased`;
       else if (!isKnown(kind)) why = `event ${seq} has the kind "${kind}", which this program does not know`;
       else {
-        CHANGES[kind]?.(state, fieldsOf(event['data'], 'data'));
+        change(kind, state, event['data'], `event ${seq}`);
         fits(after === digest(state), 'the state after it is not what it says');
         folded = seq;
       }

@@ -172,6 +172,13 @@ describe('keys that hand over', () => {
     ['one that a key revokes to which it never led', NEXT, NEXT, [signRevocation(NEXT.public, 0, KEY)], null],
     ['one that it revokes itself', KEY, KEY, [signRevocation(KEY.public, 0, KEY)], null],
     [
+      'one that is revoked in the name of another log',
+      KEY,
+      KEY,
+      [...at(9), signNote(`another\nkey revocation\n${KEY.public.text}\n0\n`, NEXT)],
+      null,
+    ],
+    [
       'a key that a thief made, for who trusts the stolen one',
       THIEF,
       KEY,
@@ -233,8 +240,106 @@ describe('keys that hand over', () => {
   });
 });
 
+/** The first log with something else in its last event of a kind, which it ends with, chained again. */
+const endingWith = (kind: string, change: (event: RunEvent) => Partial<RunEvent>): ProofBundle => {
+  const { runKey, events } = LOGS.find((log) => log.events.some((event) => event.kind === kind)) ?? LOG;
+  const at = events.findIndex((event) => event.kind === kind);
+  const { [at]: event, [at - 1]: previous } = events as readonly RunEvent[];
+  if (event === undefined) throw new Error(`there is no ${kind}`);
+  const changed = { ...event, ...change(event) };
+  const committed = { ...changed, dataHash: dataHash(runKey, at + 1, canonical(changed.data)) };
+  const prevHash = previous?.hash ?? event.prevHash;
+  return bundleOf({ runKey, events: [...events.slice(0, at), anew(committed, { hash: prevHash })] });
+};
+
+describe('an event that was signed, and that programs would not read as one', () => {
+  const without =
+    (...names: readonly string[]) =>
+    ({ data }: RunEvent) => ({
+      data: Object.fromEntries(Object.entries(Object(data)).filter(([name]) => !names.includes(name))),
+    });
+  const said =
+    (more: object) =>
+    ({ data }: RunEvent) => ({ data: { ...Object(data), ...more } });
+  const zero = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
+  it.each<[string, (event: RunEvent) => Partial<RunEvent>]>([
+    ['run.created', without('input')],
+    ['segment.started', without('segment')],
+    ['model.requested', () => ({ data: 'all' })],
+    ['model.responded', without('output')],
+    ['model.responded', said({ usage: { ...zero, inputTokens: '5' } })],
+    ['model.responded', said({ usage: {} })],
+    ['call.checked', without('digest')],
+    ['call.checked', said({ callId: 7 })],
+    ['call.started', without('callId')],
+    ['call.finished', said({ callId: null })],
+    ['interruption.requested', without('kind')],
+    ['interruption.decided', said({ id: ['x'] })],
+    ['run.completed', without('output')],
+    ['run.failed', said({ error: {} })],
+    ['run.cancelled', without('reason')],
+  ])('is refused for the shape of its payload: %s', (kind, change) => {
+    const report = check(endingWith(kind, change));
+    expect(report).toMatchObject({ ok: false, problem: expect.stringContaining('not the shape of its kind') });
+  });
+
+  it.each(['2999-02-30T00:00:00.000Z', '2999-01-01T24:00:00.000Z', '2999-13-01T00:00:00.000Z'])(
+    'is refused for a time that is none: %s',
+    (at) => {
+      const report = check(endingWith('run.completed', () => ({ at })));
+      expect(report).toMatchObject({ ok: false, problem: expect.stringContaining('its time is none') });
+    },
+  );
+});
+
+describe('a checkpoint that two keys signed', () => {
+  const bundle = bundleOf(LOG, { handovers: [signHandover(KEY, NEXT, 0)] });
+  const text = bundle.checkpoint.slice(0, bundle.checkpoint.lastIndexOf('\n\n') + 1);
+  const signed = (checkpoint: string) => ({
+    report: checkProof(JSON.stringify({ ...bundle, checkpoint }), [KEY.public.text]),
+    opened: openCheckpoint(checkpoint, trustedBy([KEY.public], bundle.handovers)),
+  });
+
+  it('is believed for the one that is trusted so far, in any order', () => {
+    for (const keys of [
+      [KEY, NEXT],
+      [NEXT, KEY],
+    ]) {
+      const { report, opened } = signed(signNote(text, ...keys));
+      expect(report).toMatchObject({ ok: true, problem: null });
+      expect(opened).toMatchObject({ signedBy: { text: NEXT.public.text } });
+    }
+  });
+
+  it('is refused where one of the two signatures is wrong', () => {
+    const wrong = signNote('another text\n', KEY).split('\n\n')[1] ?? '';
+    const { report, opened } = signed(`${signNote(text, NEXT)}${wrong}`);
+    expect(report).toMatchObject({ ok: false, problem: expect.stringContaining('a wrong signature') });
+    expect(opened).toBe('no key that is trusted here has signed it');
+  });
+
+  it('may have signatures of others, of another length', () => {
+    const other = `\u2014 witness.example ${Buffer.alloc(76, 7).toString('base64')}\n`;
+    const { report, opened } = signed(`${signNote(text, NEXT)}${other}`);
+    expect(report).toMatchObject({ ok: true });
+    expect(opened).toMatchObject({ size: 1 });
+  });
+
+  it('is refused with a control character, and with more than 100 signatures', () => {
+    const other = `\u2014 witness.example ${Buffer.alloc(76, 7).toString('base64')}\n`;
+    for (const checkpoint of [
+      `${signNote(text, NEXT)}${other.replace('.', '\x01')}`,
+      signNote(text, NEXT) + other.repeat(100),
+    ]) {
+      const { report, opened } = signed(checkpoint);
+      expect(report).toMatchObject({ ok: false });
+      expect(opened).toBe('it is no signed note');
+    }
+  });
+});
+
 /** The event with its own hash, after another one. */
-const anew = (event: RunEvent, before: RunEvent) => {
+const anew = (event: RunEvent, before: Pick<RunEvent, 'hash'>) => {
   const next = { ...event, prevHash: before.hash };
   return { ...next, hash: eventHash(next) };
 };

@@ -52,14 +52,16 @@ function handoverOf(note: string): Handover | null {
 interface Revocation {
   readonly revoked: string;
   readonly until: number;
+  /** The name of the key that signs. */
+  readonly origin: string;
   readonly note: SignedNote;
 }
 
 function revocationOf(note: string): Revocation | null {
   const opened = openNote(note);
-  const [, title, revoked = '', size = '', ...rest] = opened?.text.split('\n') ?? [];
+  const [origin, title, revoked = '', size = '', ...rest] = opened?.text.split('\n') ?? [];
   if (opened === null || title !== REVOCATION || rest.length !== 1 || !SIZE.test(size)) return null;
-  return { revoked, until: Number(size), note: opened };
+  return { revoked, until: Number(size), origin: origin ?? '', note: opened };
 }
 
 /**
@@ -79,9 +81,9 @@ export function trustedBy(keys: readonly NoteKey[], notes: readonly string[]): r
   }
   const believed = handovers.filter(({ from, to }) => trusted.has(from.text) && trusted.has(to.text));
   const bounds = believed.map(({ from, until }) => ({ key: from.text, until }));
-  for (const { revoked, until, note } of notes.map(revocationOf).filter((one) => one !== null)) {
+  for (const { revoked, until, origin, note } of notes.map(revocationOf).filter((one) => one !== null)) {
     const after = [...ledToBy(revoked, believed)].flatMap((text) => trusted.get(text) ?? []);
-    if (signersOf(note, after).length > 0) bounds.push({ key: revoked, until });
+    if (signersOf(note, after).some(({ name }) => name === origin)) bounds.push({ key: revoked, until });
   }
   return [...trusted.values()].map((key) => {
     const own = bounds.flatMap((bound) => (bound.key === key.text && bound.until !== null ? [bound.until] : []));

@@ -12,6 +12,8 @@ const SIGNATURE_BYTES = 64;
 const MAX_SIGNATURES = 100;
 const SEED_DER = Buffer.from('302e020100300506032b657004220420', 'hex');
 const PRIVATE = 'PRIVATE+KEY+';
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the format forbids them
+const CONTROLS = /[\x00-\x09\x0b-\x1f]/;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
 export interface NoteKey {
@@ -28,8 +30,9 @@ export interface SigningKey {
   readonly public: NoteKey;
 }
 
-/** Names have no space and no plus. */
-export const isKeyName = (name: string): boolean => /^[^\s+]{1,200}$/u.test(name) && name.isWellFormed();
+/** Names have no space, no plus and no control character. */
+export const isKeyName = (name: string): boolean =>
+  /^[^\s+]{1,200}$/u.test(name) && !CONTROLS.test(name) && name.isWellFormed();
 
 function idOf(name: string, bytes: Buffer): string {
   const tagged = Buffer.concat([Buffer.from(`${name}\n`, 'utf8'), Buffer.of(ED25519), bytes]);
@@ -42,6 +45,7 @@ const written = (name: string, id: string, bytes: Buffer): string =>
 function parts(text: string): { readonly name: string; readonly id: string; readonly bytes: Buffer } | null {
   const [, name, id, base64] = /^([^\s+]{1,200})\+([0-9a-f]{8})\+(\S{44,48})$/u.exec(text) ?? [];
   if (name === undefined || id === undefined || base64 === undefined || !BASE64.test(base64)) return null;
+  if (!isKeyName(name)) return null;
   const all = Buffer.from(base64, 'base64');
   return all.length === 1 + KEY_BYTES && all[0] === ED25519 ? { name, id, bytes: all.subarray(1) } : null;
 }
@@ -104,8 +108,7 @@ function signatureOf(line: string): NoteSignature | null {
 /** Takes a note apart without judging its signatures. Null: it is none. */
 export function openNote(note: string): SignedNote | null {
   const end = note.lastIndexOf('\n\n');
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: the format forbids them
-  if (end < 0 || !note.endsWith('\n') || /[\x00-\x09\x0b-\x1f]/.test(note) || !note.isWellFormed()) return null;
+  if (end < 0 || !note.endsWith('\n') || CONTROLS.test(note) || !note.isWellFormed()) return null;
   const lines = note.slice(end + 2, -1).split('\n');
   if (lines.length > MAX_SIGNATURES) return null;
   const signatures = lines.map(signatureOf);
