@@ -5,6 +5,7 @@ import { canonical, digestOf } from '../json.js';
 import { verdictsFor } from '../runs/ending.js';
 import { type CopiedTable, type ExpectedCell, isSaid, type StoredRow, saidText } from './copied-table.js';
 import type { CallFact, DecisionFact, InterruptionFact, LoggedFacts, StandingFact } from './logged-facts.js';
+import { type FalseLoss, LOSS_TABLES } from './loss-rows.js';
 import { type FalseMemory, MEMORY_TABLES } from './memory-rows.js';
 import { charges, RUN_COLUMNS } from './row-copies.js';
 
@@ -240,7 +241,7 @@ export type CopyName = keyof typeof COPIES;
 export const COPY_NAMES = Object.keys(COPIES) as readonly CopyName[];
 
 /** Every table whose rows `verify` compares with logs. */
-export const COMPARED_TABLES = [...COPY_NAMES, ...MEMORY_TABLES] as const;
+export const COMPARED_TABLES = [...COPY_NAMES, ...MEMORY_TABLES, ...LOSS_TABLES] as const;
 
 /** The rows of a run that say again what its log says. */
 export type StoredCopies = { readonly [name in CopyName]: readonly StoredRow[] };
@@ -261,7 +262,7 @@ export interface FalseRow {
 }
 
 /** What `verify` finds beside the log. */
-export type FoundRow = FalseRow | FalseMemory;
+export type FoundRow = FalseRow | FalseMemory | FalseLoss;
 
 /** Which rows do not say what the log says, at most so many. `only`: no other columns are compared, and no row of another table is missed. */
 export function falseRows(

@@ -47,6 +47,11 @@ export class LogCheck {
     return this.#head;
   }
 
+  /** Kind of the last event that was taken; null: none was. */
+  get lastKind(): string | null {
+    return this.#lastKind;
+  }
+
   /** Whether the last event ended the run. */
   get isOver(): boolean {
     return TERMINAL_KINDS.has(this.#lastKind ?? `run.${this.#head.state.status}`);

@@ -78,7 +78,11 @@ export function rowFault(check: LogCheck, row: ClaimedResult, erased: boolean): 
   if (!isOver(row.status)) return null;
   const { status, result } = check.head.state;
   if (!check.isOver) return fault('run_row', `the run is ${row.status}, and its log does not end`);
-  if (erased) return null;
+  // Of an erased run, the log still says how it ended.
+  if (erased) {
+    const ended = check.lastKind === null || check.lastKind === `run.${row.status}`;
+    return ended ? null : fault('run_row', `the run is ${row.status}, and its log ends with ${check.lastKind}`);
+  }
   if (status !== row.status) return fault('run_row', `the run is ${row.status}, and its log ends as ${status}`);
   return result === resultOf(row) ? null : fault('run_row', 'the run has another result than its log');
 }
@@ -109,7 +113,8 @@ export function reportOn(
   };
 }
 
-function rowsBroken(seq: number, [first]: readonly FoundRow[]): Broken | null {
+/** What is broken by rows; null: none is false. */
+export function rowsBroken(seq: number, [first]: readonly FoundRow[]): Broken | null {
   if (first === undefined) return null;
   const { table, row, column, what } = first;
   const where = column === null ? `the row ${row} of ${table}` : `${column} of the row ${row} of ${table}`;

@@ -2,10 +2,11 @@ import { HoldfastError } from '../../core/errors/errors.js';
 import { leafOf } from '../../core/evidence/log-entry.js';
 import type { AnchoredReport, AnchorReport } from '../../core/evidence/log-view.js';
 import { inclusionRecipe, inOneRecipe, verifyInclusion } from '../../core/evidence/merkle.js';
+import { falseLosses, type StoredLosses } from '../../core/integrity/loss-rows.js';
 import { TERMINAL_KINDS } from '../../core/log/event.js';
 import type { Broken } from '../../core/log/invariant.js';
-import type { VerifyReport } from '../../core/log/verify-log.js';
-import { type CommittedEvent, eventsAt } from '../../storage/evidence/log-check.js';
+import { rowsBroken, type VerifyReport } from '../../core/log/verify-log.js';
+import { type CommittedEvent, eventsAt, storedLosses } from '../../storage/evidence/log-check.js';
 import {
   type EntriesOfRun,
   entriesOfRuns,
@@ -38,9 +39,12 @@ export async function withAnchors(context: EngineContext, reports: readonly Veri
     const { anchor, broken } = verifyAnchor(context, seen, report.runId, head);
     // What is wrong with the log itself says more than a row beside it.
     const chain = report.broken?.invariant === 'copied_rows' ? null : report.broken;
-    const found = chain ?? broken ?? report.broken ?? whyUnexplained(seen, report) ?? whyForgotten(seen, report);
+    const lost = report.from === 1 ? falseLosses(seen.losses.get(report.runId) ?? NO_LOSSES) : [];
+    const rows = [...report.rows, ...lost].slice(0, ROWS_MAX);
+    const beside = whyUnexplained(seen, report) ?? whyForgotten(seen, report) ?? rowsBroken(report.events, lost);
+    const found = chain ?? broken ?? report.broken ?? beside;
     const repairedBy = found === null ? null : await repairOf(knex, report.runId);
-    anchored.push({ ...report, ok: found === null, broken: found, anchor, repairedBy, artifacts: null });
+    anchored.push({ ...report, ok: found === null, broken: found, rows, anchor, repairedBy, artifacts: null });
   }
   const broken = anchored.flatMap(({ ok, runId }) => (ok ? [] : [runId]));
   // Of a run that was removed after its log was read, the events are missing that entries commit to.
@@ -49,6 +53,8 @@ export async function withAnchors(context: EngineContext, reports: readonly Veri
 }
 
 const UNKNOWN = { seq: 0, moved: true };
+const NO_LOSSES: StoredLosses = { runId: '', hasKey: false, entries: [], erased: null, removed: null };
+const ROWS_MAX = 20;
 
 /** What the log over all runs says of some of them, and what its newest checkpoint says of it. */
 interface Seen {
@@ -56,6 +62,7 @@ interface Seen {
   /** How many entries the log has. */
   readonly size: number;
   readonly entries: ReadonlyMap<string, EntriesOfRun>;
+  readonly losses: ReadonlyMap<string, StoredLosses>;
   readonly eventOf: (entry: IndexedEntry | IndexedLoss) => CommittedEvent | undefined;
   /** Ways up the tree that was signed, by the index of their entry. */
   readonly proofs: ReadonlyMap<number, readonly string[]>;
@@ -79,7 +86,8 @@ async function readSeen(context: EngineContext, ids: readonly string[]): Promise
     ...[...of.losses, ...of.forgotten].filter(({ index }) => index < (newest?.checkpoint.size ?? 0)),
   ]);
   const proofs = await proofsOf(context, [...new Set(signed.map(({ index }) => index))], newest?.checkpoint.size ?? 0);
-  return { newest, size, entries, eventOf: ({ runId, seq }) => events.get(`${runId}:${seq}`), proofs };
+  const losses = new Map((await storedLosses(knex, ids)).map((one) => [one.runId, one]));
+  return { newest, size, entries, losses, eventOf: ({ runId, seq }) => events.get(`${runId}:${seq}`), proofs };
 }
 
 const signedOf = (entries: readonly IndexedEntry[], newest: Newest | null): IndexedEntry | undefined =>

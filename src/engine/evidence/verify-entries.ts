@@ -7,7 +7,11 @@ import { breathe } from '../../storage/database/timing.js';
 import { newestCheckpoints } from '../../storage/evidence/checkpoints.js';
 import {
   changedSince,
+  type FalseLossRow,
+  falseLossRows,
+  keysBack,
   returned,
+  runsBack,
   unentered,
   unexplained,
   unlinked,
@@ -50,6 +54,13 @@ export async function verifyWholeLog(context: EngineContext, tenant: string, sig
   for (const one of await unlinked(knex, PROBLEMS_MAX))
     found(`entry ${one.index} does not follow from the entry before of its run`, one);
   signal?.throwIfAborted();
+  for (const one of await runsBack(knex, PROBLEMS_MAX))
+    found(`entry ${one.index} says that a run was removed, which is there`, one);
+  for (const one of await keysBack(knex, PROBLEMS_MAX))
+    found(`entry ${one.index} says that a run was erased, and the key of its payloads is there`, one);
+  signal?.throwIfAborted();
+  for (const one of await falseLossRows(knex, PROBLEMS_MAX)) found(whatOf(one), one);
+  signal?.throwIfAborted();
   for (const { index } of await returned(knex, PROBLEMS_MAX))
     found(`entry ${index} says that a document of memory was removed, which is there`);
   signal?.throwIfAborted();
@@ -57,6 +68,13 @@ export async function verifyWholeLog(context: EngineContext, tenant: string, sig
     found('a run was entered into the log with its last event, and the log has no such entry', one);
   return { ok: problems.length === 0, entries: tree.size, checkpoints, size, key, outside, problems };
 }
+
+const whatOf = ({ table, column, index }: FalseLossRow): string =>
+  index === null
+    ? `a row of ${table} says what a run has lost, and no entry says so`
+    : column === null
+      ? `${table} has no row for entry ${index}, which says what a run has lost`
+      : `${column} of a row of ${table} is not what entry ${index} says`;
 
 type Found = (what: string, run?: { readonly runId: string; readonly tenant: string }) => void;
 

@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import type { StoredLosses } from '../../core/integrity/loss-rows.js';
 
 /** Where the log over all runs and the logs of runs do not say the same. At most so many, in the order of the entries. */
 
@@ -66,6 +67,73 @@ export const unlinked = (db: Knex, limit: number): Promise<Mismatch[]> =>
       where b.leaf is distinct from e.previous or b.index > e.index or (b.complete and e.loss is null)`,
     limit,
   );
+
+/** Entries that say that a run was removed, which is there. */
+export const runsBack = (db: Knex, limit: number): Promise<Mismatch[]> =>
+  select(
+    db,
+    `select e.index, e.tenant, e.run_id, e.seq from holdfast.log_entries e
+       join holdfast.runs r on r.id = e.run_id where e.loss = 'removed'`,
+    limit,
+  );
+
+/** Entries that say that a run was erased, whose payloads have a key. */
+export const keysBack = (db: Knex, limit: number): Promise<Mismatch[]> =>
+  select(
+    db,
+    `select e.index, e.tenant, e.run_id, e.seq from holdfast.log_entries e
+       join holdfast.run_keys k on k.run_id = e.run_id where e.loss = 'erased'`,
+    limit,
+  );
+
+/** A row about an erasure or removal that does not say what its entry says. */
+export interface FalseLossRow {
+  readonly table: string;
+  readonly runId: string;
+  readonly tenant: string;
+  /** Null: there is no such row. */
+  readonly column: string | null;
+  /** Null: there is no such entry. */
+  readonly index: number | null;
+}
+
+/** Of a run that was removed, its erasure may have no row. */
+export async function falseLossRows(db: Knex, limit: number): Promise<FalseLossRow[]> {
+  const of = (table: string, loss: string, there: string): string => `
+    select '${table}' as "table", coalesce(t.run_id, e.run_id) as "runId", coalesce(e.tenant, t.tenant) as tenant, e.index::float8 as index,
+           case when t.run_id is null then null when e.actor is distinct from t.actor then 'actor'
+                when e.reason is distinct from t.reason then 'reason' when e.seq is distinct from t.seq then 'seq'
+                when e.hash is distinct from t.hash then 'hash' else 'tenant' end as column
+      from holdfast.${table} t
+      full join (select distinct on (l.run_id) l.* from holdfast.log_entries l left join holdfast.${table} k on k.run_id = l.run_id
+                  where l.loss = '${loss}' order by l.run_id, (l.seq = k.seq) desc, l.index) e on e.run_id = t.run_id
+     where (t.actor, t.reason, t.seq, t.hash, t.tenant) is distinct from (e.actor, e.reason, e.seq, e.hash, e.tenant)
+       and (t.run_id is not null or ${there})`;
+  const isThere = 'exists (select from holdfast.runs r where r.id = e.run_id)';
+  const { rows }: { rows: FalseLossRow[] } = await db.raw(
+    `select * from (${of('erasures', 'erased', isThere)} union all ${of('removed_runs', 'removed', 'true')}) f
+      order by "table", "runId" limit ?`,
+    [limit],
+  );
+  return rows;
+}
+
+/** What rows and entries say of what some runs, which are there, have lost: both in one moment. */
+export async function storedLosses(db: Knex, runIds: readonly string[]): Promise<StoredLosses[]> {
+  const taken = (table: string): string =>
+    `(select json_build_object('tenant', t.tenant, 'seq', t.seq, 'hash', t.hash, 'actor', t.actor, 'reason', t.reason)
+        from holdfast.${table} t where t.run_id = r.id)`;
+  const { rows }: { rows: StoredLosses[] } = await db.raw(
+    `select r.id as "runId", exists (select from holdfast.run_keys k where k.run_id = r.id) as "hasKey",
+            ${taken('erasures')} as erased, ${taken('removed_runs')} as removed,
+            coalesce((select json_agg(json_build_object('index', e.index, 'loss', e.loss, 'tenant', e.tenant, 'seq', e.seq,
+                                                        'hash', e.hash, 'actor', e.actor, 'reason', e.reason) order by e.index)
+                        from holdfast.log_entries e where e.run_id = r.id and e.loss is not null), '[]') as entries
+       from holdfast.runs r where r.id = any(?)`,
+    [[...runIds]],
+  );
+  return rows;
+}
 
 /** Documents of memory that are there although an entry says that they were removed. */
 export async function returned(db: Knex, limit: number): Promise<{ index: number; tenant: string }[]> {

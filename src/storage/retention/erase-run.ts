@@ -129,7 +129,8 @@ export async function insertRemovedRun(
 ): Promise<void> {
   await trx.raw(
     `insert into holdfast.removed_runs (run_id, tenant, seq, hash, state_hash, actor, reason)
-     select run_id, tenant, seq, hash, state_hash, ?, ? from holdfast.run_heads where run_id = ?`,
+     select run_id, tenant, seq, hash, state_hash, ?, ? from holdfast.run_heads where run_id = ?
+     on conflict (run_id) do nothing`,
     [actor, reason, runId],
   );
 }

@@ -34,8 +34,12 @@ export async function insertErasure(
   { actor, reason, requestId }: Erasing,
 ): Promise<void> {
   await trx.raw(
+    // Where the content came back after an erasure, the first one stays.
     `insert into holdfast.erasures (run_id, tenant, actor, reason, request_id, seq, hash)
-     select run_id, tenant, ?, ?, ?, seq, hash from holdfast.run_heads where run_id = ?`,
+     select h.run_id, h.tenant, coalesce(e.actor, ?), coalesce(e.reason, ?), ?, h.seq, h.hash
+       from holdfast.run_heads h
+       left join holdfast.log_entries e on e.run_id = h.run_id and e.loss = 'erased' and e.seq = h.seq
+      where h.run_id = ? on conflict (run_id) do nothing`,
     [actor, reason, requestId ?? null, runId],
   );
 }

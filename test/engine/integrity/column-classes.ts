@@ -157,16 +157,18 @@ const OTHERS: { readonly [table: string]: readonly Classed[] } = {
   exported_runs: all('shown', 'which runs an export has', 'tenant export_id run_id part gone_at'),
   export_runs: all('operational', 'of an export at work', 'tenant export_id position run_id task'),
   export_digests: all('operational', 'of an export at work', 'tenant export_id digest part'),
-  erasures: all(
-    'shown',
-    'verifying relies on the entry in `log_entries` alone',
-    'run_id tenant actor reason seq hash erased_at request_id',
-  ),
-  removed_runs: all(
-    'shown',
-    'verifying relies on the entry in `log_entries` alone',
-    'run_id tenant seq hash state_hash reason actor removed_at',
-  ),
+  erasures: [
+    ...all('compared', 'with the entry in `log_entries`', 'run_id tenant actor reason seq hash'),
+    ...all('shown', 'entries have no time and name no request', 'erased_at request_id'),
+  ],
+  removed_runs: [
+    ...all(
+      'compared',
+      'with the entry in `log_entries`, by `checkpoint --verify`',
+      'run_id tenant seq hash reason actor',
+    ),
+    ...all('shown', 'the entry has neither', 'state_hash removed_at'),
+  ],
   erasure_requests: all(
     'shown',
     'how far an erasure is',
