@@ -98,9 +98,8 @@ const ofPath = (thrown: unknown): unknown =>
     ? new HoldfastError('invalid_request', 'The path is not percent-encoded UTF-8.', { cause: thrown })
     : thrown;
 
-/** Of these the client is not told the reason. */
-const LOGGED: ReadonlySet<ErrorCode> = new Set([
-  'internal',
+/** Of these the client is not told the reason. Each request fails with one while the database is away: their line has no stack. */
+const HIDING: ReadonlySet<ErrorCode> = new Set([
   'database_unreachable',
   'database_full',
   'database_read_only',
@@ -112,8 +111,13 @@ const fail =
   (thrown: unknown, request, response, _next) => {
     const error = asHoldfastError(ofPath(thrown));
     const requestId = requestIdOf(response);
-    if (LOGGED.has(error.code))
+    if (error.code === 'internal')
       log.error({ component: 'http', event: 'request_failed', requestId, err: error.cause }, 'a request failed');
+    else if (HIDING.has(error.code))
+      log.warn(
+        { component: 'http', event: 'request_failed', requestId, error: String(error.cause) },
+        'a request failed',
+      );
     // Nothing can be said any more in the middle of an answer; the client sees it cut and asks again.
     if (response.headersSent) return void response.destroy();
     if (error.status === 401) response.set('WWW-Authenticate', 'Bearer realm="holdfast"');

@@ -33,7 +33,7 @@ describeEachDatabase('the look for runs that cannot go on', (kind) => {
   it('reads those alone that are at work', async () => {
     const asked: { sql: string; bindings: readonly unknown[] }[] = [];
     database.knex.on('query', (query: (typeof asked)[number]) => void asked.push(query));
-    await strandedRuns(database.knex, 20);
+    await strandedRuns(database.knex, [], 20);
     const [statement] = asked;
     const nodes = await explained(database, statement?.sql ?? '', statement?.bindings ?? []);
     const ofRuns = nodes.filter(

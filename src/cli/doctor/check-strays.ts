@@ -18,7 +18,7 @@ export async function checkStrays(db: Database['knex']): Promise<readonly Findin
 }
 
 async function broken(db: Database['knex'], living: number): Promise<Finding[]> {
-  const found = await strandedRuns(db, NAMED_AT_MOST + 1);
+  const found = await strandedRuns(db, [], NAMED_AT_MOST + 1);
   if (found.length === 0) return [];
   const runs = found.map(({ id, segment, workflow, since }) => {
     const state = workflow === null ? 'is missing' : `is ${workflow}`;

@@ -19,7 +19,7 @@ import { lockRun } from '../../storage/runs/runs.js';
 import { ATTEMPT, nextAttempt, tasksToRetry } from '../../storage/tasks/task-attempts.js';
 import { definitionIn, readDefinition } from '../../storage/tasks/task-definitions.js';
 import { cancelOpenTask, lockTask, type TaskRow } from '../../storage/tasks/tasks.js';
-import { levelOfFailure } from '../concurrency/work-off.js';
+import { dueItems } from '../concurrency/due-items.js';
 import { agentNamed, type EngineContext } from '../engine-context.js';
 import { LogReading, logPages } from '../evidence/log-reading.js';
 import { writeFork } from '../replay/make-fork.js';
@@ -107,26 +107,21 @@ async function assertWhole(trx: Knex.Transaction, { id, tenant }: RunRow): Promi
 
 const AT_ONCE = 50;
 
-/** Begins the attempts that are due of tasks whose agents this process has. One that cannot begin is tried again at the next look. Never throws. */
-export async function retryTasks(context: EngineContext, isStopping: () => boolean): Promise<void> {
-  const { stepContext } = context;
-  let begun = 0;
-  const not = (error: unknown, of: { readonly taskId?: string; readonly runId?: string } = {}): void =>
-    context.log[levelOfFailure(error)](
-      { component: 'worker', event: 'task_not_retried', ...of, error: String(error) },
-      'the next attempt of a task could not begin',
-    );
-  try {
-    for (const due of await tasksToRetry(stepContext.knex, [...context.agents.keys()], AT_ONCE)) {
-      if (isStopping()) break;
-      const of = { taskId: due.id, runId: due.run_id };
-      if (await begin(context, due).catch((error: unknown) => not(error, of))) begun++;
-    }
-  } catch (error) {
-    not(error);
-  }
-  if (begun > 0) stepContext.queue.wake();
-}
+/** Begins the attempts that are due of tasks whose agents this process has. One that cannot begin is tried again later. */
+export const retryTasks = (context: EngineContext): ((isStopping: () => boolean) => Promise<void>) =>
+  dueItems<DueTask>({
+    atOnce: AT_ONCE,
+    find: (except, limit) => tasksToRetry(context.stepContext.knex, [...context.agents.keys()], { except, limit }),
+    idOf: ({ id }) => id,
+    work: async (due) => {
+      if (await begin(context, due)) context.stepContext.queue.wake();
+    },
+    failed: ({ id, run_id: runId }, error) =>
+      context.log.warn(
+        { component: 'worker', event: 'task_not_retried', taskId: id, runId, error: String(error) },
+        'the next attempt of a task could not begin',
+      ),
+  });
 
 /** From where files of the last attempt are kept, or else from the beginning; so too where processes died with the former. */
 async function begin(context: EngineContext, { id, run_id: lastRunId, tenant }: DueTask): Promise<boolean> {

@@ -27,7 +27,7 @@ import { indexDue } from '../trajectories/index-trajectories.js';
 import { settleDueDeadlines } from './due-deadlines.js';
 import { rebuildLeft } from './rebuild-left.js';
 import { endOverdue } from './run-deadlines.js';
-import { requeueAbandoned, sweep } from './sweep.js';
+import { endStrandedRuns, requeueAbandoned } from './sweep.js';
 import { detectDeadWorkers } from './takeover.js';
 import type { WorkerLease } from './worker-lease.js';
 
@@ -108,7 +108,7 @@ export function startMaintenanceLoop(
     ),
     every('overdue', endOverdue(context)),
     every('stalls', () => reportStalledRuns(context)),
-    every('attempts', (isStopping) => retryTasks(context, isStopping)),
+    every('attempts', retryTasks(context)),
     every('anchor', async () => {
       if (context.anchor.isDue) await signDue(context);
     }),
@@ -116,7 +116,7 @@ export function startMaintenanceLoop(
     every('system', () => publishSystemEvents(context)),
     every('engine', async () => context.containers.begin(), SWEEP_EVERY_MS),
     every('limits', () => refreshLimits(context), SWEEP_EVERY_MS),
-    every('stranded', (isStopping) => sweep(context, isStopping), SWEEP_EVERY_MS),
+    every('stranded', endStrandedRuns(context), SWEEP_EVERY_MS),
     every('rebuild', () => rebuildLeft(context), SWEEP_EVERY_MS),
     every('strays', requeueAbandoned(context), SWEEP_EVERY_MS),
     every('alerts', (isStopping) => evaluateAlerts(context, isStopping)),

@@ -1,9 +1,9 @@
 import { rebuildSegment } from '../../../steps/segment/rebuild-segment.js';
 import { SEGMENT_WORKFLOW } from '../../core/runs/run.js';
-import { olderSegments } from '../../storage/dbos/segment-rows.js';
+import { type OlderSegment, olderSegments } from '../../storage/dbos/segment-rows.js';
 import { readRun } from '../../storage/runs/runs.js';
+import { dueItems } from '../concurrency/due-items.js';
 import { maintenanceWork } from '../concurrency/repeated-work.js';
-import { levelOfFailure } from '../concurrency/work-off.js';
 import { RECORDING_VERSION } from '../dbos/recording-version.js';
 import type { EngineContext } from '../engine-context.js';
 
@@ -17,22 +17,25 @@ export async function rebuildLeft(context: EngineContext): Promise<void> {
   const { stepContext, role } = context;
   // A process that only serves may be of a build whose workers are still to come.
   if (role === 'api') return;
-  const wanted = { workflow: SEGMENT_WORKFLOW, version: RECORDING_VERSION, limit: AT_ONCE };
+  const wanted = { workflow: SEGMENT_WORKFLOW, version: RECORDING_VERSION };
   const rebuilt: string[] = [];
-  for (const older of await olderSegments(stepContext.knex, wanted)) {
-    try {
+  const rebuild = dueItems<OlderSegment>({
+    atOnce: AT_ONCE,
+    find: (except, limit) => olderSegments(stepContext.knex, { ...wanted, except, limit }),
+    idOf: ({ workflowId }) => workflowId,
+    work: async (older) => {
       const tenant = (await readRun(stepContext.knex, older.runId))?.tenant ?? 'default';
       await maintenanceWork(context, { tenant, name: `rebuild ${older.runId}` }, async () => {
         if (await rebuildSegment(stepContext, older, RECORDING_VERSION)) rebuilt.push(older.runId);
       });
-    } catch (error) {
-      // It is tried again at the next look, and holds up no other.
-      context.log[levelOfFailure(error)](
-        { component: 'worker', event: 'segment_not_rebuilt', runId: older.runId, error: String(error) },
+    },
+    failed: ({ runId }, error) =>
+      context.log.warn(
+        { component: 'worker', event: 'segment_not_rebuilt', runId, error: String(error) },
         'a segment could not be rebuilt',
-      );
-    }
-  }
+      ),
+  });
+  await rebuild(() => false);
   if (rebuilt.length === 0) return;
   stepContext.queue.wake();
   context.log.warn(

@@ -4,7 +4,6 @@ import { settleAndResume } from '../../../steps/interruptions/settle-and-resume.
 import { undoesWhenOver } from '../../../workflows/open-segment.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { isUndo } from '../../core/plans/node-call.js';
-import { databaseTrouble } from '../../storage/database/database-trouble.js';
 import { pendingOf } from '../../storage/interruptions/interruptions.js';
 import {
   correctDeadline,
@@ -15,13 +14,11 @@ import {
 } from '../../storage/runs/run-deadlines.js';
 import { limitsOf, type RunRow } from '../../storage/runs/run-row.js';
 import { lockRun, readRun } from '../../storage/runs/runs.js';
+import { dueItems } from '../concurrency/due-items.js';
 import type { EngineContext } from '../engine-context.js';
 import { stopByItself } from '../runs/cancel-run.js';
 
 const AT_ONCE = 100;
-/** One that could not be cancelled is left alone for so long, so that it holds up no other. */
-const AGAIN_AFTER_MS = 10_000;
-const FAILED_MAX = 1000;
 /** Workers look every few seconds: what is due for longer, none has looked at. */
 const UNWATCHED_MS = 60_000;
 
@@ -31,27 +28,17 @@ const UNWATCHED_MS = 60_000;
  * that dies with this leaves the rest to the next look.
  */
 export function endOverdue(context: EngineContext): (isStopping: () => boolean) => Promise<void> {
-  const failed = new Map<string, number>();
-  const postpone = ({ id }: OverdueRun, error: unknown): void => {
-    if (databaseTrouble(error) !== null) throw error;
-    if (failed.size < FAILED_MAX) failed.set(id, performance.now() + AGAIN_AFTER_MS);
-    context.log.warn(
-      { component: 'worker', event: 'run_not_ended', runId: id, error: String(error) },
-      'a run whose time is over could not be cancelled; it is tried again',
-    );
-  };
-  return async (isStopping) => {
-    const now = performance.now();
-    for (const [id, again] of failed) if (again <= now) failed.delete(id);
-    // A plan that undoes stays due until it has ended.
-    const seen = new Set(failed.keys());
-    for (let more = true; more && !isStopping(); ) {
-      const due = await overdueRuns(context.stepContext.knex, [...seen], AT_ONCE);
-      for (const { id } of due) seen.add(id);
-      for (const run of due) await end(context, run).catch((error: unknown) => postpone(run, error));
-      more = due.length === AT_ONCE;
-    }
-  };
+  return dueItems<OverdueRun>({
+    atOnce: AT_ONCE,
+    find: (except, limit) => overdueRuns(context.stepContext.knex, except, limit),
+    idOf: ({ id }) => id,
+    work: (run) => end(context, run),
+    failed: ({ id }, error) =>
+      context.log.warn(
+        { component: 'worker', event: 'run_not_ended', runId: id, error: String(error) },
+        'a run whose time is over could not be cancelled; it is tried again',
+      ),
+  });
 }
 
 /** A row that says less than the limits of the run ends nothing. */

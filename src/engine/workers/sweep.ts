@@ -13,9 +13,11 @@ import { appendEvents } from '../../storage/log/events.js';
 import { takesEvents } from '../../storage/retention/lost-rows.js';
 import { lockFamily } from '../../storage/runs/families.js';
 import { readRun, updateRun } from '../../storage/runs/runs.js';
+import { dueItems } from '../concurrency/due-items.js';
 import type { EngineContext } from '../engine-context.js';
 
 const AT_ONCE = 20;
+const AGAIN_AFTER_MS = 60_000;
 
 /**
  * Looks, whenever it is called, for segments that this worker has and does not execute, and puts them back into the queue. DBOS
@@ -43,13 +45,19 @@ export function requeueAbandoned(context: EngineContext): () => Promise<void> {
 }
 
 /** Ends runs whose segment can never go on, by name, so that none is stuck forever. */
-export async function sweep(context: EngineContext, isStopping: () => boolean): Promise<void> {
-  for (let ended = AT_ONCE; ended === AT_ONCE && !isStopping(); ) {
-    const found = await strandedRuns(context.stepContext.knex, AT_ONCE);
-    for (const stranded of found) await endStranded(context, stranded);
-    ended = found.length;
-  }
-}
+export const endStrandedRuns = (context: EngineContext): ((isStopping: () => boolean) => Promise<void>) =>
+  dueItems<StrandedRun>({
+    atOnce: AT_ONCE,
+    find: (except, limit) => strandedRuns(context.stepContext.knex, except, limit),
+    idOf: ({ id }) => id,
+    work: (stranded) => endStranded(context, stranded),
+    failed: ({ id }, error) =>
+      context.log.warn(
+        { component: 'worker', event: 'run_not_ended', runId: id, error: String(error) },
+        'a stranded run could not be ended; it is tried again',
+      ),
+    againAfterMs: AGAIN_AFTER_MS,
+  });
 
 /** Ends a run whose segment can never go on. */
 export async function endStranded(context: EngineContext, stranded: StrandedRun): Promise<void> {

@@ -93,7 +93,16 @@ const TAKES = `role <> 'api' and stopped_at is null and stop_asked is null
 /** Segments in the queue of recording versions before `version`, for which no worker of their version lives. */
 export async function olderSegments(
   db: Knex,
-  { workflow, version, limit }: { readonly workflow: string; readonly version: number; readonly limit: number },
+  {
+    except,
+    ...terms
+  }: {
+    readonly workflow: string;
+    readonly version: number;
+    /** Their workflow ids. */
+    readonly except: readonly string[];
+    readonly limit: number;
+  },
 ): Promise<readonly OlderSegment[]> {
   if (!(await hasSegments(db))) return [];
   const { rows }: { rows: OlderSegment[] } = await db.raw(
@@ -107,11 +116,11 @@ export async function olderSegments(
        from versions v
        join dbos.workflow_status s
          on s.status = 'ENQUEUED' and s.name = :workflow and s.application_version = v.version::text
-      where v.version < :version
+      where v.version < :version and workflow_uuid <> all(:except::text[])
         and not exists (select from holdfast.workers w where w.recording_version = v.version and ${TAKES})
       order by s.created_at
       limit :limit`,
-    { workflow, version, limit },
+    { ...terms, except: [...except] },
   );
   return rows;
 }

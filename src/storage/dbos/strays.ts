@@ -78,7 +78,11 @@ export interface StrandedRun {
 }
 
 /** Runs that should work but whose segment is in error, cancelled, dead-lettered, over or missing, for some seconds. */
-export async function strandedRuns(db: Knex, limit: number): Promise<(StrandedRun & { readonly since: Date })[]> {
+export async function strandedRuns(
+  db: Knex,
+  except: readonly string[],
+  limit: number,
+): Promise<(StrandedRun & { readonly since: Date })[]> {
   const found: { rows: (StrandedRun & { readonly since: Date })[] } = await db.raw(
     `select r.id, r.segment, w.status as workflow, r.updated_at as since
        from holdfast.runs r
@@ -87,9 +91,10 @@ export async function strandedRuns(db: Knex, limit: number): Promise<(StrandedRu
       where r.status in ('queued', 'running')
         and r.updated_at < now() - interval '5 seconds'
         and (w.status is null or w.status not in ('ENQUEUED', 'PENDING', 'DELAYED'))
+        and r.id <> all(?::text[])
       order by r.updated_at
       limit ?`,
-    [limit],
+    [[...except], limit],
   );
   return found.rows;
 }

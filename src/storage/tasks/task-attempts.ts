@@ -65,7 +65,7 @@ const FILES_ARE_KEPT = `exists (select 1 from holdfast.environments e
 export const tasksToRetry = (
   db: Knex,
   agents: readonly string[],
-  limit: number,
+  { except, limit }: { readonly except: readonly string[]; readonly limit: number },
 ): Promise<Pick<TaskRow, 'id' | 'run_id' | 'tenant'>[]> =>
   tasks(db)
     .whereRaw('retry_at <= clock_timestamp()')
@@ -74,6 +74,7 @@ export const tasksToRetry = (
       [KEPT_WITHIN_S],
     )
     .whereIn('agent', [...agents])
+    .whereRaw('id <> all(?::text[])', [[...except]])
     .orderBy('retry_at')
     .limit(limit)
     .select('id', 'run_id', 'tenant');
