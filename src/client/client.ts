@@ -11,7 +11,18 @@ import type { CallOptions, Calls, KeyedOptions } from './calls.js';
 import { errorOfAnswer, misused, notReached } from './failure.js';
 import { readLines, readMessages } from './messages.js';
 import { reconnecting } from './reconnect.js';
-import { type Ask, bodyText, keyHeader, type Route, requestOf, sendable, signalOf, withQuery } from './requests.js';
+import {
+  type Ask,
+  assertFollowing,
+  assertOptions,
+  bodyText,
+  keyHeader,
+  type Route,
+  requestOf,
+  sendable,
+  signalOf,
+  withQuery,
+} from './requests.js';
 import { ROUTES } from './routes.js';
 
 export type { ErrorCode } from '../core/errors/errors.js';
@@ -55,7 +66,7 @@ export interface Client extends Calls<Partial<KeyedOptions>> {
   /** Submits many tasks, and gives an answer for each in their order, then one with the counts. */
   submitTasks(
     lines: readonly z.input<Operations['submitTasks']['body']>[],
-    options: KeyedOptions,
+    options: Pick<KeyedOptions, 'key' | 'signal'>,
   ): AsyncGenerator<BatchAnswer, void>;
   /** The bytes of a file of an export, as they come. */
   readExportFile(
@@ -94,16 +105,14 @@ function baseOf(url: string): string {
 }
 
 /** Throws `invalid_request`. */
-function assertOptions(options: ClientOptions): void {
-  const known: readonly string[] = ['url', 'token', 'fetch'] satisfies (keyof ClientOptions)[];
-  const unknown = Object.keys(options).find((name) => !known.includes(name));
-  if (unknown !== undefined) throw misused(`The client does not take ${unknown}.`, `Give ${known.join(', ')}.`);
+function assertClient(options: ClientOptions): void {
+  assertOptions(options, ['url', 'token', 'fetch'] satisfies (keyof ClientOptions)[]);
   if (typeof options.token !== 'string' && typeof options.token !== 'function')
     throw misused('The client has no token.', 'Give a text, or a function that returns one.');
 }
 
 export function createClient(options: ClientOptions): Client {
-  assertOptions(options);
+  assertClient(options);
   const { url, token, fetch: ask = globalThis.fetch.bind(globalThis) } = options;
   const base = baseOf(url);
   const away = (cause: unknown) => notReached(base, cause);
@@ -158,10 +167,11 @@ export function createClient(options: ClientOptions): Client {
 
   const METRICS = routeOf(ROUTES.getMetrics);
   const EVENTS = routeOf(ROUTES.listEvents);
-  const streamRun: Client['streamRun'] = (id, { after = 0, signal, retryForMs = 0 } = {}) =>
-    reconnecting((last) => follow<RunEvent | RunDelta>(EVENTS, [id, { deltas: 'true' }], last, signal), {
-      ...{ after, signal, retryForMs },
-    });
+  const followRun = <T extends RunEvent | RunDelta>(id: string, options: FollowOptions, deltas: string) => {
+    assertFollowing(options);
+    const { after = 0, signal, retryForMs = 0 } = options;
+    return reconnecting((last) => follow<T>(EVENTS, [id, { deltas }], last, signal), { after, signal, retryForMs });
+  };
   const calls = Object.entries(ROUTES).map(([name, text]) => {
     const route = routeOf(text);
     return [name, (...given: readonly unknown[]) => call(route, given)] as const;
@@ -180,12 +190,15 @@ export function createClient(options: ClientOptions): Client {
   return {
     // Each takes what its operation says, which no type of a list can say of all of them.
     ...(Object.fromEntries(calls) as unknown as Calls<Partial<KeyedOptions>> & Pick<Client, 'getMetrics'>),
-    decide: async (id, { verdict, ...body }, options) => {
+    decide: async (id, decision, options) => {
+      const { verdict, ...body } = decision ?? {};
       if (!VERDICTS.includes(verdict))
         throw misused(`The verdict is ${JSON.stringify(verdict)}.`, `Give one of ${VERDICTS.join(', ')}.`);
       return call(routeOf(ROUTES[verdict]), [id, body, options]) as Promise<InterruptionView>;
     },
-    async *submitTasks(lines, { key, signal }) {
+    async *submitTasks(lines, options) {
+      assertOptions(options ?? {}, ['key', 'signal']);
+      const { key, signal } = options ?? {};
       const { method, path } = routeOf(ROUTES.submitTasks);
       const headers = { ...keyHeader(key), 'Content-Type': 'application/x-ndjson' };
       const text = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
@@ -198,15 +211,14 @@ export function createClient(options: ClientOptions): Client {
       }
       throw away(new Error('the answer ended before the batch did'));
     },
-    streamEvents: (id, { after = 0, signal, retryForMs = 0 } = {}) =>
-      reconnecting((last) => follow<RunEvent>(EVENTS, [id, { deltas: 'false' }], last, signal), {
-        ...{ after, signal, retryForMs },
-      }),
+    streamEvents: (id, options = {}) => followRun<RunEvent>(id, options, 'false'),
+    streamRun: (id, options = {}) => followRun(id, options, 'true'),
     readExportFile: (id, query, { signal } = {}) => download(ROUTES.readExportFile, [id, query], signal),
     readArtifact: (id, name, { signal } = {}) => download(ROUTES.readArtifact, [id, name], signal),
-    streamRun,
-    streamSystemEvents: ({ after = 0, signal, retryForMs = 0, ...filter } = {}) =>
-      reconnecting(
+    streamSystemEvents: (options = {}) => {
+      assertFollowing(options, ['kind', 'task', 'run']);
+      const { after = 0, signal, retryForMs = 0, ...filter } = options;
+      return reconnecting(
         (last) =>
           follow<SystemEvent | SystemGap>(
             routeOf(ROUTES.listSystemEvents),
@@ -215,6 +227,7 @@ export function createClient(options: ClientOptions): Client {
             signal,
           ),
         { after, signal, retryForMs },
-      ),
+      );
+    },
   };
 }

@@ -59,7 +59,12 @@ export const misused = (detail: string, hint: string): HoldfastError =>
 /** The error for a connection that could not be made or broke. */
 export function notReached(address: string, cause: unknown): HoldfastError {
   const inner = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause;
-  const why = inner instanceof Error ? ('code' in inner ? String(inner.code) : inner.message) : String(inner);
+  const why =
+    inner instanceof Error
+      ? 'code' in inner && typeof inner.code === 'string'
+        ? inner.code
+        : inner.message
+      : String(inner);
   return away(`No server answers at ${address} (${why}).`, cause);
 }
 

@@ -25,14 +25,42 @@ export const ANSWER_TIMEOUT_MS = 90_000;
 /** As long as every runtime waits. */
 const LONGEST_TIMEOUT_MS = 2_147_483_647;
 
-export const keyHeader = (key: string) => ({ 'Idempotency-Key': `"${key.replaceAll(/["\\]/g, '\\$&')}"` });
+/** Refuses options that nothing reads, such as a mistyped key, without which a request may be done twice. Throws `invalid_request`. */
+export function assertOptions(given: unknown, known: readonly string[]): void {
+  if (typeof given !== 'object' || given === null)
+    throw misused(`The options are ${JSON.stringify(given)}.`, `Give an object with some of ${known.join(', ')}.`);
+  const unknown = Object.keys(given).find((name) => !known.includes(name));
+  if (unknown !== undefined) throw misused(`The option ${unknown} is not known here.`, `Give ${known.join(', ')}.`);
+}
+
+/** Where a stream begins, and how long it connects again. Throws `invalid_request`. */
+export function assertFollowing(given: object, filters: readonly string[] = []): void {
+  assertOptions(given, ['after', 'signal', 'retryForMs', ...filters]);
+  const { after = 0, retryForMs = 0 } = given as { readonly after?: unknown; readonly retryForMs?: unknown };
+  const isPlace = Number.isSafeInteger(after) && Number(after) >= 0;
+  if (!(isPlace || (after === 'now' && filters.length > 0)))
+    throw misused(`after is ${JSON.stringify(after)}.`, 'Give the sequence number of an event, or 0.');
+  if (!(typeof retryForMs === 'number' && retryForMs >= 0))
+    throw misused(`retryForMs is ${String(retryForMs)}.`, 'Give milliseconds, or 0.');
+}
+
+export function keyHeader(key: unknown): { readonly 'Idempotency-Key': string } {
+  if (typeof key === 'string') return { 'Idempotency-Key': quoted(key) };
+  throw misused(`The key is ${JSON.stringify(key) ?? 'undefined'}.`, 'Give a text that names what is asked for.');
+}
+
+const quoted = (key: string): string => `"${key.replaceAll(/["\\]/g, '\\$&')}"`;
 
 /** Takes what a call was given apart: the values of its path, its query or body, and its options. */
 export function requestOf({ method, path, takes }: Route, given: readonly unknown[]) {
   const left = [...given];
   const filled = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => pathValue(name, left.shift()));
   const input = takes ? ((left.shift() ?? {}) as Query<never>) : {};
-  const { key, ...options } = (left.shift() ?? {}) as Given;
+  const last = left.shift() ?? {};
+  assertOptions(last, ['signal', 'timeoutMs', 'key']);
+  const { key, ...options } = last as Given;
+  if (left.length > 0)
+    throw misused(`The call has ${given.length} arguments.`, `Give ${given.length - left.length} of them at most.`);
   const sent = method === 'GET' ? { query: input } : method === 'POST' ? { body: input } : {};
   const ask: Ask = { ...sent, headers: key === undefined ? {} : keyHeader(key) };
   return { path: filled, ask, options };

@@ -116,6 +116,20 @@ test('a request that cannot be sent as it is meant is refused, and asks nothing'
     client.startRun({ agent: 'echo', input: 5n } as never),
     ...[Number.NaN, -1, 2 ** 31, '5'].map((timeoutMs) => client.listRuns({}, { timeoutMs } as never)),
     odd.listRuns(),
+    client.startRun({ agent: 'echo', input: 'go' }, { kye: 'a' } as never),
+    client.startRun({ agent: 'echo', input: 'go' }, { key: 5 } as never),
+    client.startRun({ agent: 'echo', input: 'go' }, 'a' as never),
+    (client.startRun as (...given: unknown[]) => Promise<unknown>)({ agent: 'echo', input: 'go' }, {}, { key: 'a' }),
+    client.decide('itr_1', undefined as never),
+    client.decide('itr_1', { verdict: 'approve' }, { timeout: 5 } as never),
+    ...[undefined, {}, { key: undefined }, { key: 'a', timeoutMs: 5 }].map(async (options) =>
+      client.submitTasks([], options as never).next(),
+    ),
+    ...[{ retryMs: 5 }, { retryForMs: Number.NaN }, { retryForMs: '5' }, { after: '3' }, { after: -1 }].map(
+      async (options) => client.streamEvents('run_1', options as never).next(),
+    ),
+    (async () => client.streamRun('run_1', { after: 'now' } as never).next())(),
+    (async () => client.streamSystemEvents({ kinds: 'run.ended' } as never).next())(),
   ];
   for (const request of requests) {
     const error = await caught(request);
