@@ -7,6 +7,7 @@ import type { Knex } from 'knex';
 import type { ChildResult } from '../../src/core/interruptions/settlement.js';
 import type { EventDraft } from '../../src/core/log/event.js';
 import { isOver } from '../../src/core/runs/run.js';
+import { msOf } from '../../src/storage/database/legible-rows.js';
 import { sideBySide } from '../../src/storage/database/transactions.js';
 import type { InterruptionRow } from '../../src/storage/interruptions/interruption-rows.js';
 import { pendingOfEach, waitOf } from '../../src/storage/interruptions/interruptions.js';
@@ -62,7 +63,7 @@ const KEEPS_WITHIN_MS = 600_000;
 /** Whether a run that is not over was not asked to stop, or waits in vain for a worker that keeps its artifacts. */
 export const isToStop = ({ now }: Pick<StepContext, 'now'>, run: RunRow): boolean =>
   run.cancel_requested_at === null ||
-  (run.status === 'queued' && now() - run.cancel_requested_at.getTime() > KEEPS_AT_LEAST_MS);
+  (run.status === 'queued' && now() - (msOf(run.cancel_requested_at) ?? 0) > KEEPS_AT_LEAST_MS);
 
 export interface Stop {
   readonly run: RunRow;

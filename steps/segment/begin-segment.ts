@@ -18,6 +18,7 @@ import type { PlacedWait } from '../../src/core/interruptions/wait.js';
 import type { JsonValue } from '../../src/core/json.js';
 import { EMPTY_STATE } from '../../src/core/log/state.js';
 import { addUsage, NO_USAGE, type Usage } from '../../src/core/runs/run.js';
+import { msOf } from '../../src/storage/database/legible-rows.js';
 import { beginFacts, headState } from '../../src/storage/integrity/begin-events.js';
 import type { DecisionRow, InterruptionRow } from '../../src/storage/interruptions/interruption-rows.js';
 import { interruptionViewOf, waitOf } from '../../src/storage/interruptions/interruptions.js';
@@ -317,6 +318,6 @@ export function timeLeftMs(run: RunRow, maxDurationMs: number | null, nowMs: num
   const bound =
     maxDurationMs === null || inherited === null ? (maxDurationMs ?? inherited) : Math.min(maxDurationMs, inherited);
   if (bound === null) return null;
-  const present = Math.max(0, nowMs - (run.segment_started_at?.getTime() ?? nowMs));
+  const present = Math.max(0, nowMs - (msOf(run.segment_started_at) ?? nowMs));
   return Math.max(0, bound - Number(run.active_ms) - Number(run.child_active_ms) - present);
 }

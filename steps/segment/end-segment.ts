@@ -9,6 +9,7 @@ import { judgementOf, type TaskVerified } from '../../src/core/tasks/task-reward
 import { appendSessionItems, labelSession, lockSession } from '../../src/storage/agents/sessions.js';
 import { assumeLost } from '../../src/storage/budgets/budgets.js';
 import { costOfEach } from '../../src/storage/budgets/charges.js';
+import { msOf } from '../../src/storage/database/legible-rows.js';
 import { lockFamilyFor } from '../../src/storage/dbos/segment-rows.js';
 import { carryInterruptions, insertInterruption, pendingOf } from '../../src/storage/interruptions/interruptions.js';
 import { insertTimer } from '../../src/storage/interruptions/timers.js';
@@ -66,7 +67,7 @@ export async function endSegment(ctx: StepContext, end: SegmentEnd): Promise<{ r
     if (extended === null) await appendEvents(trx, end.runId, drafts, context);
     if (end.verified !== null && step.change.status !== undefined && isOver(step.change.status))
       await rewardVerified(ctx, trx, run, end.verified);
-    const began = run.segment_started_at?.getTime() ?? ctx.now();
+    const began = msOf(run.segment_started_at) ?? ctx.now();
     if (end.budgeted) await assumeLost(trx, [end.runId]);
     const ended = await updateRun(trx, end.runId, {
       ...step.change,

@@ -1,4 +1,5 @@
 import { isOver } from '../../src/core/runs/run.js';
+import { msOf } from '../../src/storage/database/legible-rows.js';
 import { cancelQueued, type OlderSegment } from '../../src/storage/dbos/segment-rows.js';
 import {
   carryInterruptions,
@@ -43,7 +44,7 @@ export function rebuildSegment(ctx: StepContext, older: OlderSegment, to: number
       next,
     );
     await moveSnapshot(trx, runId, segment, next);
-    const began = run.segment_started_at?.getTime() ?? ctx.now();
+    const began = msOf(run.segment_started_at) ?? ctx.now();
     await updateRun(trx, runId, {
       ...{ status: 'queued', segment: next, rebuilt_segment: next, recorded_seq: tail?.head.seq ?? run.recorded_seq },
       active_ms: String(Number(run.active_ms) + Math.max(0, ctx.now() - began)),

@@ -6,6 +6,7 @@ import { HoldfastError } from '../../core/errors/errors.js';
 import { canonical } from '../../core/json.js';
 import { isGivenUp } from '../../core/queue/worker.js';
 import { isOver, SEGMENT_WORKFLOW, strandedText } from '../../core/runs/run.js';
+import { msOf } from '../../storage/database/legible-rows.js';
 import { type StrandedRun, strandedRuns } from '../../storage/dbos/strays.js';
 import { crashesOf, requeue, segmentsOfWorker } from '../../storage/dbos/takeover.js';
 import { workflowIdOf } from '../../storage/dbos/workflow-id.js';
@@ -74,7 +75,7 @@ export async function endStranded(context: EngineContext, stranded: StrandedRun)
     // A log that someone has damaged does not keep the run, and those after it, from ending.
     if (await takesEvents(trx, run.id))
       await appendEvents(trx, run.id, [draft], { at: isoNow(stepContext), worker: null });
-    const began = run.segment_started_at?.getTime() ?? stepContext.now();
+    const began = msOf(run.segment_started_at) ?? stepContext.now();
     const ended = await updateRun(trx, run.id, {
       status: 'failed',
       error: canonical(error),

@@ -18,6 +18,9 @@ export const timeOrNull = (stored: Date | null): string | null =>
 /** The same where there must be one: what cannot be read is shown as `TIME` has it. */
 export const timeOf = (stored: Date): string => timeOrNull(stored) ?? new Date(0).toISOString();
 
+/** The moment of a time in milliseconds. Null: there is none, or it cannot be read. */
+export const msOf = (stored: Date | null): number | null => (isTime(stored) ? (stored as Date).getTime() : null);
+
 /** Shows a row. Throws `row_changed`, which names the column, for a time that is none, as `readJson` does for JSON. */
 export function viewOfRow<Row extends object, View>(
   row: Row,

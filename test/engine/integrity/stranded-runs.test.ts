@@ -5,6 +5,8 @@ import { HoldfastError } from '../../../src/core/errors/errors.js';
 import { LoggedFacts } from '../../../src/core/integrity/logged-facts.js';
 import { strandedText } from '../../../src/core/runs/run.js';
 import { defineAgent, defineTool } from '../../../src/index.js';
+import type { RunRow } from '../../../src/storage/runs/run-row.js';
+import { isToStop } from '../../../steps/agents/family.js';
 import { describeEachDatabase } from '../../harness/database.js';
 import { ADMIN, engineFor, kindsOf, restOf } from '../../harness/engine.js';
 import { call, scripted } from '../../harness/script.js';
@@ -48,6 +50,24 @@ describeEachDatabase('a run that was stranded', (kind) => {
     const counted = await test.between((knex) => knex('holdfast.runs').where({ id }).first('active_ms'));
     expect(Number(counted.active_ms)).toBeGreaterThan(3_500_000);
   });
+
+  it('ends, and holds up no other, where the time of its segment is none', async () => {
+    begun = 0;
+    const ids: string[] = [];
+    for (let made = 0; made < 2; made++)
+      ids.push((await test.engine.startRun({ agent: 'worker', input: 'go' }, ADMIN)).id);
+    await expect.poll(() => begun, { timeout: 10_000 }).toBe(2);
+    await test.between(async (knex) => {
+      await knex.raw(`update dbos.workflow_status set status = 'ERROR' where workflow_uuid = any(?)`, [ids]);
+      await knex('holdfast.runs').where({ id: ids.toSorted()[0] }).update({ segment_started_at: 'infinity' });
+    });
+    for (const id of ids) expect(await restOf(test.engine, id)).toMatchObject({ status: 'failed' });
+  });
+});
+
+it('may be stopped again where the time of the request is none', () => {
+  const run = { status: 'queued', cancel_requested_at: Number.POSITIVE_INFINITY as unknown } as RunRow;
+  expect(isToStop({ now: () => Date.now() }, run)).toBe(true);
 });
 
 it('verifies also where an older build counted nothing of its last segment', () => {
