@@ -704,7 +704,8 @@ export function givenOf(keys: readonly string[], read: (path: string) => string)
       ? exactly(parseStrictly(line), ['key', 'handover'], ['revocation'], 'a line of keys')
       : {};
     given.keys.push(line.startsWith('{') ? textOf(kept['key'], 'key') : line);
-    for (const note of [kept['handover'], kept['revocation']]) if (typeof note === 'string') given.notes.push(note);
+    for (const note of [kept['handover'] ?? null, kept['revocation'] ?? null])
+      if (note !== null) given.notes.push(textOf(note, 'a note of a line of keys'));
   }
   return given;
 }

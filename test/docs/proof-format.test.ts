@@ -237,6 +237,8 @@ describe('keys that hand over', () => {
       problem: expect.stringMatching(/believed up to 0/),
     });
     expect(checkProof(JSON.stringify(bundleOf(LOG)), given.keys)).toMatchObject({ ok: true });
+    const number = () => JSON.stringify({ key: KEY.public.text, handover: 7 });
+    expect(() => givenOf(['@keys'], number)).toThrow('a note of a line of keys is no text');
   });
 });
 
