@@ -51,13 +51,13 @@ const config: EngineConfig = {
   evolution: { agents: ['echo'] },
 };
 
-/** Routes that change nothing. */
-const READING: readonly string[] = ['verifyRun', 'repairRun', 'verifyLog', 'checkApproval'];
+/** Routes that change nothing, or the same again. */
+const READING: readonly string[] = ['verifyRun', 'repairRun', 'verifyLog', 'checkApproval', 'cancelRun'];
 const ROUTES = GUARDED_ROUTES.filter(
   ({ method, operationId }) => (method === 'GET' && operationId !== 'getOpenApi') || READING.includes(operationId),
 );
 /** Those of one row, which may say that it cannot be read. */
-const OF_ONE = /^(get|read|diff|listDatasetTasks|verifyRun|repairRun|checkApproval)/;
+const OF_ONE = /^(get|read|diff|listDatasetTasks|verifyRun|repairRun|checkApproval|cancelRun)/;
 
 /** A database with rows of every kind that no engine works on any more. */
 async function filled(kind: DatabaseKind): Promise<{ readonly database: TestDatabase; readonly samples: Samples }> {

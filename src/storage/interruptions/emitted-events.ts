@@ -1,6 +1,7 @@
 import type { Knex } from 'knex';
 import type { EmittedEvent } from '../../core/interruptions/emitted-event.js';
 import { canonical, type JsonValue, jsonValue } from '../../core/json.js';
+import { viewOfRow } from '../database/legible-rows.js';
 import { readJson } from '../database/stored-json.js';
 import type { InterruptionRow } from './interruption-rows.js';
 import { eventMatches } from './interruptions.js';
@@ -120,7 +121,10 @@ export async function dropExpiredEvents(db: Knex, now: Date, limit: number): Pro
     .delete();
 }
 
-export const emittedEventOf = (row: EmittedEventRow): EmittedEvent => ({
+export const emittedEventOf = (stored: EmittedEventRow): EmittedEvent =>
+  viewOfRow(stored, { table: 'emitted_events', row: stored.id }, shownEvent);
+
+const shownEvent = (row: EmittedEventRow): EmittedEvent => ({
   ...{ id: row.id, name: row.name, key: row.key, runId: row.run_id, status: row.status, delivered: row.delivered },
   ...{ emittedAt: row.emitted_at.toISOString(), expiresAt: row.expires_at.toISOString() },
 });

@@ -4,6 +4,7 @@ import type { Integrity } from '../../core/integrity.js';
 import { type JsonObject, type JsonValue, jsonObject, jsonValue } from '../../core/json.js';
 import { usdOf } from '../../core/money.js';
 import { errorView, type RunLimits, type RunStatus, type RunView, runLimits, type Usage } from '../../core/runs/run.js';
+import { viewOfRow } from '../database/legible-rows.js';
 import { readJson, readJsonOrNull } from '../database/stored-json.js';
 
 /** A row of `holdfast.runs` as the driver gives it: int8 as text. */
@@ -97,9 +98,9 @@ export const usageOfFamily = (row: RunRow): Usage => ({
   totalTokens: Number(row.total_tokens) + Number(row.child_total_tokens),
 });
 
-/** `integrity`: what of it was found to be other than in the log, where it was compared. */
-export function runViewOf(row: RunRow, pending: readonly string[], integrity: Integrity = []): RunView {
-  return {
+/** `integrity`: what of it was found to be other than in the log, where it was compared. Throws `row_changed`. */
+export const runViewOf = (stored: RunRow, pending: readonly string[], integrity: Integrity = []): RunView =>
+  viewOfRow(stored, { table: 'runs', row: stored.id }, (row) => ({
     id: row.id,
     tenant: row.tenant,
     parentRunId: row.parent_run_id,
@@ -124,5 +125,4 @@ export function runViewOf(row: RunRow, pending: readonly string[], integrity: In
     completedAt: row.completed_at?.toISOString() ?? null,
     erasedAt: row.erased_at?.toISOString() ?? null,
     integrity,
-  };
-}
+  }));

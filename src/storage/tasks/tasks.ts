@@ -5,6 +5,7 @@ import type { TaskView } from '../../core/tasks/task.js';
 import { taskDefinition } from '../../core/tasks/task-definition.js';
 import type { TaskRetries } from '../../core/tasks/task-retries.js';
 import { trajectoryResult } from '../../core/trajectories/trajectory-result.js';
+import { viewOfRow } from '../database/legible-rows.js';
 import { readJson, readJsonIfLegible, readJsonOrNull } from '../database/stored-json.js';
 import { recordTaskEnded, recordTaskSubmitted } from './task-events.js';
 
@@ -181,7 +182,11 @@ export const deadSql = (of: string): string => `${of}.status = 'failed' and ${of
 const difficulty = taskDefinition.shape.difficulty;
 const cell = ({ id }: Pick<TaskRow, 'id'>, column: keyof TaskRow) => ({ table: 'tasks', row: id, column });
 
-export const taskViewOf = (row: SeenTask): TaskView => ({
+/** Throws `row_changed`. */
+export const taskViewOf = (stored: SeenTask): TaskView =>
+  viewOfRow(stored, { table: 'tasks', row: stored.id }, shownTask);
+
+const shownTask = (row: SeenTask): TaskView => ({
   ...{ id: row.id, tenant: row.tenant, name: row.name, version: row.version, definitionHash: row.definition_hash },
   ...{ category: row.category, difficulty: difficulty.parse(row.difficulty), tags: row.tags, agent: row.agent },
   parameters: readJson(jsonObject, row.parameters, cell(row, 'parameters')),
