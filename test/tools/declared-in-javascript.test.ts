@@ -5,6 +5,7 @@ import {
   askHumanTool,
   bashTool,
   createEngine,
+  credentialFetch,
   definePlan,
   defineStateMachine,
   defineTool,
@@ -14,8 +15,11 @@ import {
   minimalScaffold,
   planProposals,
   readFileTool,
+  secret,
   sleepTool,
+  stdioServer,
   subAgent,
+  waitFor,
   waitForEventTool,
   writeFileTool,
 } from '../../src/index.js';
@@ -30,6 +34,8 @@ const hear = (reason: unknown): void => void unheard.push(reason);
 beforeAll(() => void process.on('unhandledRejection', hear));
 afterAll(() => void process.off('unhandledRejection', hear));
 
+const server = { name: 'files', command: 'none' };
+const question = { kind: 'question', text: 'Which?' };
 const base = { name: 'look', description: 'Looks.', input: z.object({}), output: z.json(), execute: () => null };
 const late = async (): Promise<never> => {
   throw new Error('too late');
@@ -74,6 +80,18 @@ it.each<[string, string, () => unknown]>([
   ['proposals that are none', 'plan_invalid', () => planProposals(null as never)],
   ['a plan that is none', 'plan_invalid', () => definePlan(undefined as never)],
   ['a state machine that is none', 'machine_invalid', () => defineStateMachine(undefined as never)],
+  ['a tool that is none', 'tool_invalid', () => defineTool(null as never)],
+  ['credentials that are no list', 'tool_invalid', () => credentialFetch({} as never)],
+  ['a credential that is none', 'tool_invalid', () => httpRequestTool({ credentials: [null] } as never)],
+  ['a server that is none', 'tool_invalid', () => stdioServer(null as never)],
+  ['a server without a name', 'tool_invalid', () => stdioServer({ command: 'x' } as never)],
+  ['a server without a program', 'tool_invalid', () => stdioServer({ name: 'x' } as never)],
+  ['a server with arguments as a text', 'tool_invalid', () => stdioServer({ ...server, args: '--x' } as never)],
+  ['a server with variables that are none', 'tool_invalid', () => stdioServer({ ...server, env: 5 } as never)],
+  ['a server that inherits a text', 'tool_invalid', () => stdioServer({ ...server, inherit: 'PATH' } as never)],
+  ['a question with mistyped choices', 'wait_invalid', () => waitFor({ ...question, chioces: ['a'] } as never)],
+  ['a timer that expires', 'wait_invalid', () => waitFor({ kind: 'timer', afterMs: 5, expiresInMs: 5 } as never)],
+  ['an event with a mistyped key', 'wait_invalid', () => waitFor({ kind: 'event', name: 'paid', ky: 'a' } as never)],
   ['a script that is no list', 'config_invalid', () => scriptedModel(5 as never)],
   ['a script without lists', 'config_invalid', () => scriptedModel([5] as never)],
   [
@@ -93,6 +111,14 @@ it.each<[string, string, () => unknown]>([
 it('is refused: an engine without agents', async () => {
   for (const agents of [undefined, null, {}, new Agent({ name: 'a' })])
     await expect(createEngine({ agents } as never)).rejects.toMatchObject({ code: 'config_invalid' });
+});
+
+it('a credential with a mistyped header sends nothing, and a command gets variables by their names alone', () => {
+  const credential = { origin: 'https://a.example', secret: secret.env('X'), headr: 'X-Api-Key' };
+  expect(() => credentialFetch([credential as never])).toThrow('credentials.0.headr: is not known here; the nearest');
+  expect(secret.command(['a'], { env: ['A', 'B_2'] }).problem).toBeNull();
+  for (const options of [{ env: 'A' }, { env: ['A B'] }, { env: [5] }, { envs: ['A'] }, 'A', null])
+    expect(secret.command(['a'], options as never).problem).toEqual(expect.any(String));
 });
 
 const plan = { name: 'p', plan: { nodes: { a: { type: 'wait', seconds: 1 } } }, grants: ['time:sleep:timer'] };

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { exhaustedBudget, exhaustedText } from '../budgets/budget.js';
 import { HoldfastError } from '../errors/errors.js';
 import { canonical, digestOf, isObject, type JsonValue, jsonObject, jsonValue, plainText } from '../json.js';
+import { unknownNames } from '../nearest-name.js';
 import { assertAnswerable } from './answer.js';
 
 /** A hundred years: a Date of any start holds it. */
@@ -114,6 +115,7 @@ export function waitFor(request: WaitRequest): Interruption {
     throw invalid(`${issue?.path.map(String).join('.') || 'kind'}: ${issue?.message ?? 'not valid'}`);
   }
   const spec = parsed.data;
+  assertKnown(spec.kind, request);
   if (spec.kind === 'budget') throw invalid('kind: only a run waits for a budget');
   if (spec.kind === 'child_run') throw invalid('kind: only a sub-agent waits for a run; give the agent a subAgent()');
   if (spec.kind === 'question') assertAnswerable(spec);
@@ -123,6 +125,28 @@ export function waitFor(request: WaitRequest): Interruption {
   if (expiresInMs !== undefined && expiresInMs !== null && !durationMs.min(1).safeParse(expiresInMs).success)
     throw invalid(`expiresInMs: expected a whole number from 1 to ${LONGEST_MS}, or null`);
   return { [WAIT]: true, spec, expiresInMs, memo: memoOf(request.memo ?? null) };
+}
+
+type Names<W> = { readonly [Name in keyof Required<W>]: true };
+
+const KNOWN: { readonly [kind: string]: object } = {
+  question: {
+    kind: true,
+    text: true,
+    choices: true,
+    schema: true,
+    expiresInMs: true,
+    memo: true,
+  } satisfies Names<QuestionWait>,
+  timer: { kind: true, until: true, afterMs: true, memo: true } satisfies Names<TimerWait>,
+  event: { kind: true, name: true, key: true, expiresInMs: true, memo: true } satisfies Names<EventWait>,
+};
+
+/** A name that nothing reads would make another wait of it, such as a question without its choices. Throws `wait_invalid`. */
+function assertKnown(kind: string, request: WaitRequest): void {
+  const known = KNOWN[kind];
+  const [first] = known === undefined ? [] : unknownNames(request, Object.keys(known));
+  if (first !== undefined) throw invalid(`${first.pointer.slice(1)}: ${first.detail}`);
 }
 
 /** What the call of a sub-agent returns: its child's end settles it. */

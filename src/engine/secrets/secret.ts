@@ -1,4 +1,6 @@
 import { environmentVariable } from '../../config.js';
+import { isRecord } from '../../core/json.js';
+import { unknownNames } from '../../core/nearest-name.js';
 import { commandSecret, fileSecret, type Secret, variableSecret } from '../../models/secrets/secret.js';
 
 /** What programs need to be found and to work; none of it is a secret. */
@@ -21,6 +23,19 @@ export const secret = {
   /** A variable of the environment. */
   env: (name: string): Secret => variableSecret(name, environmentVariable),
   file: fileSecret,
-  command: (command: readonly string[], { env = [] }: { readonly env?: readonly string[] } = {}): Secret =>
-    commandSecret(command, () => stated([...EVERYWHERE, ...env])),
+  command: (command: readonly string[], options: { readonly env?: readonly string[] } = {}): Secret => {
+    const env = isRecord(options) && Array.isArray(options.env) ? options.env : [];
+    const made = commandSecret(command, () => stated([...EVERYWHERE, ...env]));
+    return { ...made, problem: made.problem ?? optionsProblem(options) };
+  },
 };
+
+/** Says what is wrong with what a program in JavaScript gives; null: nothing. */
+function optionsProblem(options: unknown): string | null {
+  if (!isRecord(options)) return 'expected options, such as { env: [names of variables] }';
+  const [unknown] = unknownNames(options, ['env']);
+  if (unknown !== undefined) return `the option ${unknown.pointer.slice(1)} ${unknown.detail}`;
+  const { env = [] } = options;
+  const isName = (name: unknown): boolean => typeof name === 'string' && /^[A-Za-z_]\w*$/.test(name);
+  return Array.isArray(env) && env.every(isName) ? null : 'expected a list of names of variables as `env`';
+}

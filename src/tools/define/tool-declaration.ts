@@ -85,7 +85,8 @@ const declaration = z
 export function assertDeclaration<I, O, S>(tool: ToolDeclaration<I, O, S> | IsolatedToolDeclaration<I, O>): void {
   const result = declaration.safeParse(tool);
   if (result.success) return;
-  throw wrongTool(tool.name, fieldErrorsOf(result.error));
+  // A program in JavaScript may give anything.
+  throw wrongTool((tool as { readonly name?: unknown } | null)?.name, fieldErrorsOf(result.error));
 }
 
 interface Problem {

@@ -1,3 +1,5 @@
+import { isRecord } from '../../core/json.js';
+import { unknownNames } from '../../core/nearest-name.js';
 import { isThisMachine } from '../../core/secrets/secret-place.js';
 import { HeldSecret } from '../../models/secrets/held-secret.js';
 import { isSecret, type Secret } from '../../models/secrets/secret.js';
@@ -33,6 +35,7 @@ export class BoundCredentials {
 
   /** `plain`: origins without encryption to which they may go. Throws `tool_invalid`. */
   constructor(owner: string, declared: readonly BoundCredential[], plain: (url: URL) => boolean = () => false) {
+    assertCredentials(owner, declared);
     this.#held = declared.map(({ origin, secret, header = 'Authorization', prefix }, index) => {
       const invalid = (field: string, message: string) =>
         invalidTool(owner, [{ path: ['credentials', index, field], message }]);
@@ -69,6 +72,22 @@ export class BoundCredentials {
   /** Reads again what a server refused, for the next request. */
   async refused(origin: string): Promise<void> {
     for (const one of this.#held) if (one.origin === origin) await one.secret.renewed(await one.secret.value());
+  }
+}
+
+const NAMES = { origin: true, secret: true, header: true, prefix: true } satisfies {
+  readonly [Name in keyof Required<BoundCredential>]: true;
+};
+
+/** A program in JavaScript may give anything, and under a mistyped name a secret would go out in another header. Throws `tool_invalid`. */
+function assertCredentials(owner: string, declared: unknown): void {
+  if (!Array.isArray(declared)) throw invalidTool(owner, [{ path: ['credentials'], message: 'must be a list' }]);
+  for (const [index, one] of declared.entries()) {
+    if (!isRecord(one)) throw invalidTool(owner, [{ path: ['credentials', index], message: 'must be an object' }]);
+    const [unknown] = unknownNames(one, Object.keys(NAMES));
+    if (unknown === undefined) continue;
+    const path = ['credentials', index, unknown.pointer.slice(1)];
+    throw invalidTool(owner, [{ path, message: unknown.detail }]);
   }
 }
 

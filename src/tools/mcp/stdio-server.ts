@@ -1,5 +1,6 @@
 import { MCPServerStdio } from '@openai/agents';
 import { environmentVariable } from '../../config.js';
+import { isRecord } from '../../core/json.js';
 import { HeldSecret } from '../../models/secrets/held-secret.js';
 import { isSecret, type Secret } from '../../models/secrets/secret.js';
 import { invalidTool } from '../define/tool-declaration.js';
@@ -21,7 +22,9 @@ const NAME = /^[A-Za-z_]\w*$/;
  * An MCP server over stdio whose environment is stated: `MCPServerStdio` of the Agents SDK that may have secrets by reference. Their
  * values are in the environment of the server and nowhere else. Throws `tool_invalid`; connecting throws `secret_unreadable`.
  */
-export function stdioServer({ env = {}, inherit = [], ...options }: StdioServerOptions): MCPServerStdio {
+export function stdioServer(given: StdioServerOptions): MCPServerStdio {
+  assertServer(given);
+  const { env = {}, inherit = [], ...options } = given;
   for (const [name, value] of Object.entries(env)) {
     const invalid = (message: string) => invalidTool(options.name, [{ path: ['env', name], message }]);
     if (!NAME.test(name)) throw invalid('must be the name of an environment variable');
@@ -36,6 +39,22 @@ export function stdioServer({ env = {}, inherit = [], ...options }: StdioServerO
       ]);
   }
   return new StatedServer(options, env, inherit);
+}
+
+/** A program in JavaScript may give anything. Throws `tool_invalid`. */
+function assertServer(given: unknown): void {
+  if (!isRecord(given)) throw invalidTool('stdioServer', [{ path: [], message: 'expected options' }]);
+  const { name, command, args = [], env = {}, inherit = [] } = given;
+  const isTexts = (list: unknown): boolean => Array.isArray(list) && list.every((one) => typeof one === 'string');
+  const wrong = [
+    [typeof name === 'string' && name !== '', 'name', 'must be a text'],
+    [typeof command === 'string' && command !== '', 'command', 'must be the name or the path of a program'],
+    [isTexts(args), 'args', 'must be a list of texts'],
+    [isRecord(env), 'env', 'must be an object of variables'],
+    [isTexts(inherit), 'inherit', 'must be a list of names of variables'],
+  ] as const;
+  const problems = wrong.flatMap(([isRight, path, message]) => (isRight ? [] : [{ path: [path], message }]));
+  if (problems.length > 0) throw invalidTool(name, problems);
 }
 
 /** It is started with what is in `#given`, which holds secrets from just before the start until just after it. */
