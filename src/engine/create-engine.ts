@@ -9,6 +9,8 @@ import type { AlertRule } from '../core/agents/alert-rules.js';
 import type { Webhook } from '../core/agents/webhook.js';
 import { checkedPlace } from '../core/containers/engine-address.js';
 import { HoldfastError } from '../core/errors/errors.js';
+import { invalidConfig } from '../core/field-errors.js';
+import { isRecord } from '../core/json.js';
 import { isWoken } from '../core/queue/dispatch.js';
 import { stallsConfig } from '../core/queue/worker.js';
 import { retentionOf } from '../core/retention/retention.js';
@@ -95,6 +97,7 @@ const DELTA_CHANNEL = 'holdfast_deltas';
  * named errors for everything that keeps it from starting, and leaves nothing open then.
  */
 export async function createEngine(given: EngineConfig): Promise<Engine> {
+  if (!isRecord(given)) throw invalidConfig('The engine', [{ pointer: '', detail: 'expected a configuration' }]);
   const secrets = declaredSecrets(given);
   await knowAll(secrets);
   assertConfig(given);

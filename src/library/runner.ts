@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { AgentInputItem } from '@openai/agents';
 import { LOCAL_CALLER } from '../core/caller.js';
 import { HoldfastError, isErrorCode } from '../core/errors/errors.js';
-import { invalidRequest } from '../core/field-errors.js';
+import { invalidConfig, invalidRequest } from '../core/field-errors.js';
 import { type JsonObject, jsonObject } from '../core/json.js';
 import { wholeItems } from '../core/page.js';
 import type { ReadRun } from '../core/queue/queue-wait.js';
@@ -43,7 +43,10 @@ const CALLER = LOCAL_CALLER;
 export class HoldfastRunner {
   readonly #engine: RunnerEngine;
 
-  constructor({ agents = [], idleMs = IDLE_MS, ...config }: RunnerConfig = {}) {
+  constructor(given: RunnerConfig = {}) {
+    if (typeof given !== 'object' || given === null)
+      throw invalidConfig('The runner', [{ pointer: '', detail: 'expected a configuration' }]);
+    const { agents = [], idleMs = IDLE_MS, ...config } = given;
     this.#engine = new RunnerEngine(config, agents, idleMs);
   }
 

@@ -9,6 +9,7 @@ import {
   definePlan,
   defineStateMachine,
   defineTool,
+  HoldfastRunner,
   httpRequestTool,
   listFilesTool,
   memorySpace,
@@ -111,6 +112,9 @@ it.each<[string, string, () => unknown]>([
 it('is refused: an engine without agents', async () => {
   for (const agents of [undefined, null, {}, new Agent({ name: 'a' })])
     await expect(createEngine({ agents } as never)).rejects.toMatchObject({ code: 'config_invalid' });
+  for (const config of [undefined, null, 5])
+    await expect(createEngine(config as never)).rejects.toMatchObject({ code: 'config_invalid' });
+  expect(() => new HoldfastRunner(null as never)).toThrow(expect.objectContaining({ code: 'config_invalid' }));
 });
 
 it('a credential with a mistyped header sends nothing, and a command gets variables by their names alone', () => {
