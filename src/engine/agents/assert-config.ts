@@ -24,6 +24,10 @@ const key = z.union([z.string(), z.custom(isRecord, 'expected a text or a secret
 /** Each is checked where it is read. */
 const judgedLater = z.unknown().optional();
 
+const LEVELS = ['debug', 'info', 'warn', 'error'];
+const isLog = (value: unknown): boolean =>
+  isRecord(value) && LEVELS.every((level) => typeof value[level] === 'function');
+
 const settings = z.strictObject({
   databaseUrl: database.schema.nullish(),
   dataDir: z.string().optional(),
@@ -56,7 +60,7 @@ const settings = z.strictObject({
   ...{ exportBuckets: z.array(z.string()).nullish(), exportHub: z.array(z.string()).nullish() },
   ...{ dockerHost: text, dockerCertPath: text, dockerPatienceMs: z.number().min(0).optional() },
   ...{ signingKeyFile: text, checkpoints: text },
-  log: z.custom(isRecord, 'expected a log').optional(),
+  log: z.custom(isLog, 'expected a log with debug, info, warn and error').optional(),
   ...{ onFatal: aFunction.optional(), onStopAsked: aFunction.optional() },
   agents: z.custom(Array.isArray, 'expected a list of agents'),
   ...{ routers: judgedLater, tenants: judgedLater, images: judgedLater, models: judgedLater },

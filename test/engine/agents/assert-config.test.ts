@@ -52,6 +52,7 @@ test.each<[string, object, RegExp]>([
     /only\.difficulty: expected one of easy/,
   ],
   ['a log that is a text', { log: 'stderr' }, /log: expected a log/],
+  ['a log without all levels', { log: { info: () => undefined } }, /log: expected a log with debug/],
 ])('an engine with %s is refused before anything is made', async (_what, wrong, named) => {
   const starting = createEngine({ agents: [], dataDir: join(dir, 'data'), ...wrong });
   await expect(starting).rejects.toMatchObject({ code: 'config_invalid', message: expect.stringMatching(named) });
