@@ -210,14 +210,19 @@ export function commandsIn(text: string): readonly string[] {
   for (let at = 0; at < texts.length; at++) {
     if (at > COMMANDS_MOST) return Array.from({ length: COMMANDS_MOST + 1 }, () => '');
     for (const piece of new Pieces(texts[at] ?? '').read()) {
-      for (const command of piece.isBody ? [] : formsOf(piece.text)) {
-        const given = givenIn(command);
-        if (given !== null) texts.push(given.text);
-        if (given?.isAll !== true) commands.push(command.slice(0, COMMAND_READ).trim().split(/\s+/).join(' '));
-      }
       if (piece.isBody) texts.push(piece.text);
+      else readCommands(piece.text, commands, texts);
       if (commands.length > COMMANDS_MOST) return commands;
     }
   }
   return commands;
+}
+
+/** Adds the commands of a piece to those that were found, and the texts that they give to shells to those that are left to read. */
+function readCommands(piece: string, commands: string[], texts: string[]): void {
+  for (const command of formsOf(piece)) {
+    const given = givenIn(command);
+    if (given !== null) texts.push(given.text);
+    if (given?.isAll !== true) commands.push(command.slice(0, COMMAND_READ).trim().split(/\s+/).join(' '));
+  }
 }

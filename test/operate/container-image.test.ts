@@ -39,7 +39,7 @@ async function application(folder: string): Promise<void> {
     cpSync(path, to, { recursive: true });
   }
   const own = join(folder, 'node_modules/holdfast');
-  for (const name of ['src', 'steps', 'workflows', 'migrations', 'console'])
+  for (const name of ['lib', 'src', 'steps', 'workflows', 'migrations', 'console'])
     cpSync(join(ROOT, 'dist', name), join(own, 'dist', name), { recursive: true });
   for (const name of ['package.json', 'src/containers/seccomp.json']) cpSync(join(ROOT, name), join(own, name));
   writeFileSync(join(folder, 'package.json'), '{ "name": "app", "private": true, "type": "module" }');
