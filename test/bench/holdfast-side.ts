@@ -73,7 +73,7 @@ export async function openHoldfast(job: Job): Promise<Side> {
       await restOf(id, 'completed');
       return ms;
     },
-    ended: async () => (await engine.stats(LOCAL_CALLER)).runs.completed,
+    ended: async () => (await engine.countRuns({}, LOCAL_CALLER)).byStatus.completed,
     stop: () => engine.stop(),
   };
 }

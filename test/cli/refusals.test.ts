@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Actor, TOKENS } from '../http/door.js';
+import { type Actor, statsOf, TOKENS } from '../http/door.js';
 import { castOf, type Names, openStage, type Stage } from '../http/stage.js';
 import { runHere } from './in-process.js';
 
@@ -28,7 +28,7 @@ afterAll(async () => {
     rmSync(dir, { recursive: true, force: true });
   }
 });
-const stats = async (): Promise<unknown> => (await stage.door.ask('vera', 'GET', '/api/v1/stats')).json;
+const stats = (): Promise<unknown> => statsOf(stage.door);
 
 const holdfast = (args: readonly string[], actor: Actor = 'adam') =>
   runHere(args, { HOLDFAST_URL: stage.door.http.url, HOLDFAST_TOKEN: TOKENS[actor].token, HOLDFAST_DATA_DIR: dir });

@@ -176,6 +176,12 @@ function assertDocumented(method: string, path: string, { status, headers, json 
   }
 }
 
+/** What the statistics say, without the moment at which they were read. */
+export async function statsOf({ ask }: Pick<Door, 'ask'>): Promise<unknown> {
+  const { json } = await ask('vera', 'GET', '/api/v1/stats');
+  return { ...(json as object), at: null };
+}
+
 /** Asserts that an answer is the problem of this code, whole and without anything of the inside. */
 export function expectProblem(answer: Answer, code: string): Problem {
   const body = problem.strict().parse(answer.json);

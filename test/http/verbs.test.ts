@@ -7,7 +7,7 @@ import { runEvent } from '../../src/core/log/event.js';
 import { pageOf } from '../../src/core/operations/fields.js';
 import { type RunView, runView } from '../../src/core/runs/run.js';
 import { describeEachDatabase } from '../harness/database.js';
-import { expectProblem, isActor } from './door.js';
+import { expectProblem, isActor, statsOf } from './door.js';
 import { openStream } from './event-stream.js';
 import { REFUSED } from './refused-requests.js';
 import { castOf, type Names, openStage, type Stage } from './stage.js';
@@ -23,7 +23,7 @@ describeEachDatabase('waiting, deciding, forking, conversing and telling over HT
   const ask: Stage['door']['ask'] = (...request) => stage.door.ask(...request);
 
   describe('asked badly, is refused by name and changes nothing:', () => {
-    const stats = async (): Promise<unknown> => (await ask('vera', 'GET', '/api/v1/stats')).json;
+    const stats = (): Promise<unknown> => statsOf(stage.door);
     describe.each(REFUSED)('%s', (_about, requests) => {
       let before: unknown;
       beforeAll(async () => {

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ROUTES } from '../../../src/http/routes.js';
 import { describeEachDatabase } from '../../harness/database.js';
-import { type Answer, bearer, type Door, expectProblem, MAX_BODY_BYTES, openDoor, TOKENS } from '../door.js';
+import { type Answer, bearer, type Door, expectProblem, MAX_BODY_BYTES, openDoor, statsOf, TOKENS } from '../door.js';
 
 describeEachDatabase('bad input', (kind) => {
   let door: Door;
@@ -20,7 +20,7 @@ describeEachDatabase('bad input', (kind) => {
       await door.close();
     }
   });
-  const stats = async (): Promise<unknown> => (await door.ask('vera', 'GET', '/api/v1/stats')).json;
+  const stats = (): Promise<unknown> => statsOf(door);
 
   const RUNS = '/api/v1/runs';
   const good = { agent: 'echo', input: 'go' };
