@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { type FieldError, HoldfastError } from './errors/errors.js';
 import { isRecord, nameInPointer, pointerToken } from './json.js';
+import { unknownNames } from './nearest-name.js';
 
 type Issue = z.core.$ZodIssue;
 
@@ -82,4 +83,14 @@ export function invalidRequest(fields: readonly FieldError[], of?: string): Hold
     .slice(0, 5)
     .map(({ pointer, detail }) => withoutStop(`${pointer === '' ? 'The request' : pointer}: ${detail}`));
   return new HoldfastError('invalid_request', `${of === undefined ? '' : `${of}: `}${said.join('; ')}.`, { fields });
+}
+
+/** The same where names that are not known say the nearest one that is. */
+export function fieldErrorsWithNames(
+  error: z.ZodError,
+  given: object,
+  known: readonly string[],
+): readonly FieldError[] {
+  const named = new Map(unknownNames(given, known).map((field) => [field.pointer, field]));
+  return fieldErrorsOf(error).map((field) => named.get(field.pointer) ?? field);
 }

@@ -32,11 +32,21 @@ export function nearestName(name: string, known: readonly string[]): string | nu
 }
 
 /** One entry for each name that is not known, which says the nearest one that is. */
-export function unknownNames(value: object, known: readonly string[]): readonly FieldError[] {
-  const unknown = Object.keys(value).filter((name) => !known.includes(name));
-  return unknown.map((name) => {
-    const nearest = nearestName(name, known);
-    const pointer = `/${pointerToken(name)}`;
-    return { pointer, detail: `is not known here${nearest === null ? '' : `; the nearest known name is ${nearest}`}` };
-  });
+export const unknownNames = (value: object, known: readonly string[]): readonly FieldError[] =>
+  Object.keys(value)
+    .filter((name) => !known.includes(name))
+    .map((name) => ({ pointer: `/${pointerToken(name)}`, detail: unknownDetail(name, known) }));
+
+/** The first name that is not known, and what is said of it; undefined: all are known. */
+export function firstUnknownName(
+  value: object,
+  known: readonly string[],
+): { readonly name: string; readonly detail: string } | undefined {
+  const name = Object.keys(value).find((one) => !known.includes(one));
+  return name === undefined ? undefined : { name, detail: unknownDetail(name, known) };
+}
+
+function unknownDetail(name: string, known: readonly string[]): string {
+  const nearest = nearestName(name, known);
+  return `is not known here${nearest === null ? '' : `; the nearest known name is ${nearest}`}`;
 }

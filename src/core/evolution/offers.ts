@@ -7,8 +7,8 @@ import { refused } from './refused.js';
 export interface Offers {
   /** Models that a patch may name; `prefix/*` is all of a provider. */
   readonly models: readonly string[];
-  /** Other versions of tools, with what a definition says of them. */
-  readonly tools: readonly { readonly spec: ToolSpec; readonly definition: JsonObject }[];
+  /** Other versions of tools. */
+  readonly tools: readonly ToolSpec[];
   readonly scaffolds: readonly ScaffoldName[];
 }
 
@@ -27,22 +27,22 @@ export function offeredVersion(
   { declared, ofScaffold }: OwnTools,
   { tools }: Offers,
   { name, version }: { readonly name: string; readonly version: string },
-): Offers['tools'][number] {
+): ToolSpec {
   const at = `/tools/${name}/version`;
   const before = declared.get(name);
   if (ofScaffold.has(name)) throw refused('patch_out_of_reach', at, 'the version of a tool of the scaffold');
   if (before === undefined) throw refused('patch_out_of_reach', at, 'a tool that `defineTool` did not make');
-  const versions = tools.filter(({ spec }) => spec.name === name);
-  const found = versions.find(({ spec }) => spec.version === version);
+  const versions = tools.filter((one) => one.name === name);
+  const found = versions.find((one) => one.version === version);
   if (found === undefined) {
-    const list = versions.map(({ spec }) => spec.version).join(', ') || 'none';
+    const list = versions.map((one) => one.version).join(', ') || 'none';
     throw refused(
       'patch_out_of_reach',
       at,
       `it to a version that \`evolution.tools\` does not offer (of ${name}: ${list})`,
     );
   }
-  assertNoMore(before, found.spec);
+  assertNoMore(before, found);
   return found;
 }
 

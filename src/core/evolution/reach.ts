@@ -3,6 +3,7 @@ import type { ScaffoldName } from '../agents/scaffold.js';
 import type { ErrorCode } from '../errors/errors.js';
 import { canonical, type JsonObject, type JsonValue, toJson } from '../json.js';
 import type { CompiledCall, CompiledNode, CompiledPlan } from '../plans/plan.js';
+import type { ToolSpec } from '../tools/tool.js';
 import { type Offers, type OwnTools, offeredScaffold, offeredVersion } from './offers.js';
 import { type AgentPatch, patchedDefinition, patchInvalid } from './patch.js';
 import { refused } from './refused.js';
@@ -60,8 +61,8 @@ export interface AgentChange {
   readonly modelSettings?: z.output<typeof openSettings>;
   /** Names of the tools that are left. */
   readonly tools?: readonly string[];
-  /** Definitions of the versions that take the place of tools, by name. */
-  readonly versions?: ReadonlyMap<string, JsonObject>;
+  /** The versions that take the place of tools, by name. */
+  readonly versions?: ReadonlyMap<string, ToolSpec>;
   /** Names of the agents that it still hands over to. */
   readonly handoffs?: readonly string[];
   readonly scaffold?: ScaffoldName;
@@ -83,7 +84,7 @@ export function judgePatch(before: JsonObject, patch: AgentPatch, own: OwnTools,
   assertUnchanged(changed, APPROVAL_FIELDS, 'patch_loosens_approval', 'who is asked before a call');
   const versions = changed.includes('tools')
     ? newVersions(before['tools'], definition['tools'], own, offers)
-    : new Map<string, JsonObject>();
+    : new Map<string, ToolSpec>();
   const beyond = changed.find((field) => !OPEN_FIELDS.has(field));
   if (beyond !== undefined) throw refused('patch_out_of_reach', `/${beyond}`, 'this field');
   if (changed.length === 0) throw patchInvalid('it changes nothing');
@@ -150,10 +151,10 @@ function newVersions(
   after: JsonValue | undefined,
   own: OwnTools,
   offers: Offers,
-): ReadonlyMap<string, JsonObject> {
+): ReadonlyMap<string, ToolSpec> {
   const known = new Map(namedItems(before).map(({ name, item }) => [name, item]));
   const seen = new Set<string>();
-  const versions = new Map<string, JsonObject>();
+  const versions = new Map<string, ToolSpec>();
   for (const { name, item } of namedItems(after)) {
     const old = known.get(name);
     if (old === undefined) throw refused('patch_widens_grants', '/tools', `the tools: ${name} is not among them`);
@@ -162,7 +163,7 @@ function newVersions(
     const changed = changedMembers(old, item);
     const { version } = item;
     if (changed.join() === 'version' && typeof version === 'string') {
-      versions.set(name, offeredVersion(own, offers, { name, version }).definition);
+      versions.set(name, offeredVersion(own, offers, { name, version }));
       continue;
     }
     const loosened = changed.find((member) => APPROVAL_MEMBERS.has(member));

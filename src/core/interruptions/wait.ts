@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { exhaustedBudget, exhaustedText } from '../budgets/budget.js';
 import { HoldfastError } from '../errors/errors.js';
 import { canonical, digestOf, isObject, type JsonValue, jsonObject, jsonValue, plainText } from '../json.js';
-import { unknownNames } from '../nearest-name.js';
+import { firstUnknownName } from '../nearest-name.js';
 import { assertAnswerable } from './answer.js';
 
 /** A hundred years: a Date of any start holds it. */
@@ -145,8 +145,8 @@ const KNOWN: { readonly [kind: string]: object } = {
 /** A name that nothing reads would make another wait of it, such as a question without its choices. Throws `wait_invalid`. */
 function assertKnown(kind: string, request: WaitRequest): void {
   const known = KNOWN[kind];
-  const [first] = known === undefined ? [] : unknownNames(request, Object.keys(known));
-  if (first !== undefined) throw invalid(`${first.pointer.slice(1)}: ${first.detail}`);
+  const first = known && firstUnknownName(request, Object.keys(known));
+  if (first !== undefined) throw invalid(`${first.name}: ${first.detail}`);
 }
 
 /** What the call of a sub-agent returns: its child's end settles it. */

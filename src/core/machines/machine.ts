@@ -1,6 +1,6 @@
 import { HoldfastError } from '../errors/errors.js';
 import { canonical, isRecord, type JsonObject, type JsonValue, plainText, toJson } from '../json.js';
-import { unknownNames } from '../nearest-name.js';
+import { firstUnknownName } from '../nearest-name.js';
 
 /** What happened to a machine: its run began, or a call that it made has ended. */
 export type MachineEvent<I = JsonValue> =
@@ -206,8 +206,8 @@ function checkedStep(machine: Machine, state: MachineState, given: unknown, { be
 }
 
 function refuseUnknown(what: string, given: object, known: readonly string[], fail: Fail): void {
-  const [first] = unknownNames(given, known);
-  if (first !== undefined) throw fail(`${what} ${first.pointer.slice(1)}, which ${first.detail}`);
+  const first = firstUnknownName(given, known);
+  if (first !== undefined) throw fail(`${what} ${first.name}, which ${first.detail}`);
 }
 
 const isStep = (given: unknown): given is MachineStep => {

@@ -7,10 +7,9 @@ import { askedBudget } from '../../core/budgets/budget.js';
 import type { AgentEnvironment } from '../../core/containers/environment.js';
 import { environmentSpec } from '../../core/containers/environment-spec.js';
 import { HoldfastError } from '../../core/errors/errors.js';
-import { fieldErrorsOf } from '../../core/field-errors.js';
+import { fieldErrorsWithNames } from '../../core/field-errors.js';
 import { type GrantSet, grantsToJson, parseGrants } from '../../core/grants/grants.js';
 import { canonical, type JsonObject, type JsonValue, nameText, sha256, toJson } from '../../core/json.js';
-import { unknownNames } from '../../core/nearest-name.js';
 import { assertNoPlanCycle } from '../../core/plans/compile-plan.js';
 import { type DispatchLimits, dispatchLimits } from '../../core/queue/dispatch.js';
 import { type RunLimits, runLimits } from '../../core/runs/run.js';
@@ -334,10 +333,7 @@ function assertDeclaration(declaration: AgentDeclaration): void {
   const given = { ...declaration, ...plainEnvironment(declaration.environment) };
   const { error } = declarationShape.safeParse(given);
   if (error === undefined) return;
-  const named = new Map(
-    unknownNames(given, Object.keys(declarationShape.shape)).map((field) => [field.pointer, field]),
-  );
-  const fields = fieldErrorsOf(error).map((field) => named.get(field.pointer) ?? field);
+  const fields = fieldErrorsWithNames(error, given, Object.keys(declarationShape.shape));
   const said = fields.map(({ pointer, detail }) => `${pointer.slice(1)}: ${detail}`).join('; ');
   throw new HoldfastError('agent_invalid', `The agent ${declaration.agent.name} is not valid: ${said}.`, { fields });
 }

@@ -13,6 +13,7 @@ import {
 import { grantsToJson } from '../../core/grants/grants.js';
 import { canonical, type JsonObject, jsonObject, sha256, toJson } from '../../core/json.js';
 import { compilePlan } from '../../core/plans/compile-plan.js';
+import type { ToolSpec } from '../../core/tools/tool.js';
 import { PlanModel } from '../../models/plans/plan-model.js';
 import { ProgramModel } from '../../models/program-model.js';
 import { isDeclared, nameOf, toolSpecOf } from '../../tools/define/define-tool.js';
@@ -63,7 +64,7 @@ function ownTools({ agent, scaffold }: RegisteredAgent): OwnTools {
 
 const offersOf = ({ forkModels, offers: { tools, scaffolds } }: RegisteredAgent): Offers => ({
   models: forkModels,
-  tools: tools.map((tool) => ({ spec: toolSpecOf(tool), definition: toolDefinition(tool) })),
+  tools: tools.map((tool) => toolSpecOf(tool)),
   scaffolds: scaffolds.map(({ name, version }) => ({ name, version })),
 });
 
@@ -76,9 +77,10 @@ function changedAgent({ agent, offers }: RegisteredAgent, change: AgentChange): 
       ? agent.modelSettings
       : ({ ...Object.fromEntries(kept), ...modelSettings } as ModelSettings);
   const newest = (tool: Agent['tools'][number]): Agent['tools'][number] => {
-    const wanted = versions?.get(keyOf(tool))?.['version'];
+    const wanted = versions?.get(keyOf(tool));
     if (wanted === undefined) return tool;
-    return offers.tools.find((one) => one.name === tool.name && toolSpecOf(one).version === wanted) ?? tool;
+    const isWanted = ({ name, version }: ToolSpec): boolean => name === wanted.name && version === wanted.version;
+    return offers.tools.find((one) => isWanted(toolSpecOf(one))) ?? tool;
   };
   return agent.clone({
     ...(instructions === undefined ? {} : { instructions }),

@@ -8,7 +8,7 @@ import type {
   MachineStateRule,
   MachineStep,
 } from '../../core/machines/machine.js';
-import { unknownNames } from '../../core/nearest-name.js';
+import { firstUnknownName } from '../../core/nearest-name.js';
 import { readingsOf, textIn } from '../../core/plans/plan-input.js';
 import { type InputReader, StateMachineModel } from '../../models/machines/state-machine-model.js';
 import { type DeclaredTool, isDeclared } from '../../tools/define/define-tool.js';
@@ -115,8 +115,8 @@ type Refuse = (why: string) => never;
 
 /** A field that nothing reads would be missed only when a run does otherwise. */
 function refuseUnknown(what: string, given: object, known: readonly string[], refuse: Refuse): void {
-  const [first] = unknownNames(given, known);
-  if (first !== undefined) refuse(`${what} has ${first.pointer.slice(1)}, which ${first.detail}`);
+  const first = firstUnknownName(given, known);
+  if (first !== undefined) refuse(`${what} has ${first.name}, which ${first.detail}`);
 }
 
 const isSchema = (value: unknown): value is z.ZodType => isRecord(value) && typeof value['safeParse'] === 'function';

@@ -1,6 +1,6 @@
 import { environmentVariable } from '../../config.js';
 import { isRecord } from '../../core/json.js';
-import { unknownNames } from '../../core/nearest-name.js';
+import { firstUnknownName } from '../../core/nearest-name.js';
 import { commandSecret, fileSecret, type Secret, variableSecret } from '../../models/secrets/secret.js';
 
 /** What programs need to be found and to work; none of it is a secret. */
@@ -33,8 +33,8 @@ export const secret = {
 /** Says what is wrong with what a program in JavaScript gives; null: nothing. */
 function optionsProblem(options: unknown): string | null {
   if (!isRecord(options)) return 'expected options, such as { env: [names of variables] }';
-  const [unknown] = unknownNames(options, ['env']);
-  if (unknown !== undefined) return `the option ${unknown.pointer.slice(1)} ${unknown.detail}`;
+  const unknown = firstUnknownName(options, ['env']);
+  if (unknown !== undefined) return `the option ${unknown.name} ${unknown.detail}`;
   const { env = [] } = options;
   const isName = (name: unknown): boolean => typeof name === 'string' && /^[A-Za-z_]\w*$/.test(name);
   return Array.isArray(env) && env.every(isName) ? null : 'expected a list of names of variables as `env`';

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import type { FieldError } from '../../core/errors/errors.js';
-import { fieldErrorsOf } from '../../core/field-errors.js';
+import { fieldErrorsWithNames } from '../../core/field-errors.js';
 import { MODEL_PROVIDERS, type Quirks } from '../../core/models/model-provider-table.js';
-import { unknownNames } from '../../core/nearest-name.js';
 import { isKeyText, isSecret, type Secret } from '../secrets/secret.js';
 import { DEFAULT_TIMEOUT_MS } from './endpoint.js';
 
@@ -96,11 +95,7 @@ const hasUser = (address: string): boolean => new URL(address).username !== '' |
 /** Every field that is wrong, with what was expected. Values are not repeated. */
 export function problemsOf(options: OpenAICompatibleOptions): readonly FieldError[] {
   const { error } = shape.safeParse(options);
-  if (error !== undefined) {
-    const unknown = unknownNames(options, Object.keys(shape.shape));
-    const named = new Map(unknown.map((field) => [field.pointer, field]));
-    return fieldErrorsOf(error).map((field) => named.get(field.pointer) ?? field);
-  }
+  if (error !== undefined) return fieldErrorsWithNames(error, options, Object.keys(shape.shape));
   const { like, baseURL, key = null, headers = {} } = options;
   const problems: FieldError[] = [];
   const say = (pointer: string, detail: string): number => problems.push({ pointer, detail });

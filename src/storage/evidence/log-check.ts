@@ -68,23 +68,19 @@ export const unlinked = (db: Knex, limit: number): Promise<Mismatch[]> =>
     limit,
   );
 
-/** Entries that say that a run was removed, which is there. */
-export const runsBack = (db: Knex, limit: number): Promise<Mismatch[]> =>
-  select(
-    db,
-    `select e.index, e.tenant, e.run_id, e.seq from holdfast.log_entries e
-       join holdfast.runs r on r.id = e.run_id where e.loss = 'removed'`,
-    limit,
-  );
+/** Entries that say that a run has lost what is there: its row where it was removed, the key of its payloads where it was erased. */
+const cameBack =
+  (loss: string, table: string, column: string) =>
+  (db: Knex, limit: number): Promise<Mismatch[]> =>
+    select(
+      db,
+      `select e.index, e.tenant, e.run_id, e.seq from holdfast.log_entries e
+         join holdfast.${table} t on t.${column} = e.run_id where e.loss = '${loss}'`,
+      limit,
+    );
 
-/** Entries that say that a run was erased, whose payloads have a key. */
-export const keysBack = (db: Knex, limit: number): Promise<Mismatch[]> =>
-  select(
-    db,
-    `select e.index, e.tenant, e.run_id, e.seq from holdfast.log_entries e
-       join holdfast.run_keys k on k.run_id = e.run_id where e.loss = 'erased'`,
-    limit,
-  );
+export const runsBack = cameBack('removed', 'runs', 'id');
+export const keysBack = cameBack('erased', 'run_keys', 'run_id');
 
 /** A row about an erasure or removal that does not say what its entry says. */
 export interface FalseLossRow {

@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { fieldErrorsOf } from '../../core/field-errors.js';
+import { fieldErrorsWithNames } from '../../core/field-errors.js';
 import { isRecord } from '../../core/json.js';
-import { unknownNames } from '../../core/nearest-name.js';
 import { MOST_OUTPUT_BYTES } from '../../core/tools/tool.js';
 import { wrongTool } from './tool-declaration.js';
 
@@ -12,12 +11,7 @@ import { wrongTool } from './tool-declaration.js';
 export function readOptions<S extends z.ZodRawShape>(tool: string, shape: S, options: unknown) {
   const parsed = z.strictObject(shape).safeParse(options);
   if (parsed.success) return parsed.data;
-  const unknown = isRecord(options) ? unknownNames(options, Object.keys(shape)) : [];
-  const named = new Map(unknown.map((field) => [field.pointer, field]));
-  throw wrongTool(
-    tool,
-    fieldErrorsOf(parsed.error).map((field) => named.get(field.pointer) ?? field),
-  );
+  throw wrongTool(tool, fieldErrorsWithNames(parsed.error, isRecord(options) ? options : {}, Object.keys(shape)));
 }
 
 /** The bytes that a tool gives at most. Each byte takes so many in the JSON of its output. */

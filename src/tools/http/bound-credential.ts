@@ -1,5 +1,5 @@
 import { isRecord } from '../../core/json.js';
-import { unknownNames } from '../../core/nearest-name.js';
+import { firstUnknownName } from '../../core/nearest-name.js';
 import { isThisMachine } from '../../core/secrets/secret-place.js';
 import { HeldSecret } from '../../models/secrets/held-secret.js';
 import { isSecret, type Secret } from '../../models/secrets/secret.js';
@@ -84,9 +84,9 @@ function assertCredentials(owner: string, declared: unknown): void {
   if (!Array.isArray(declared)) throw invalidTool(owner, [{ path: ['credentials'], message: 'must be a list' }]);
   for (const [index, one] of declared.entries()) {
     if (!isRecord(one)) throw invalidTool(owner, [{ path: ['credentials', index], message: 'must be an object' }]);
-    const [unknown] = unknownNames(one, Object.keys(NAMES));
+    const unknown = firstUnknownName(one, Object.keys(NAMES));
     if (unknown === undefined) continue;
-    const path = ['credentials', index, unknown.pointer.slice(1)];
+    const path = ['credentials', index, unknown.name];
     throw invalidTool(owner, [{ path, message: unknown.detail }]);
   }
 }

@@ -28,10 +28,8 @@ const spec = (name: string, version: string, more: object = {}) =>
     ...{ name, version, effect: 'pure', approvals: 1, rules: { capabilities: [`tool:call:${name}`], approval: false } },
     ...more,
   }) as ToolSpec;
-const offer = (name: string, version: string, more: object = {}) => ({
-  spec: spec(name, version, more),
-  definition: { name, version, effect: 'pure', description: `Version ${version}.` },
-});
+const offer = (name: string, version: string, more: object = {}) =>
+  spec(name, version, { description: `Version ${version}.`, ...more });
 const asked = () => true;
 const paid = { effect: 'unsafe', approvals: 2, separateRequester: true, onUnknownEffect: 'ask' };
 const rulesOfPay = { capabilities: ['tool:call:pay'], approval: asked };
