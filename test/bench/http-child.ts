@@ -14,7 +14,7 @@ const engine = await createEngine({
   role: 'api',
 });
 const http = await createHttpServer(engine, {
-  ...{ host: '127.0.0.1', port: 0, maxBodyBytes: 1024 * 1024, log: SILENT },
+  ...{ host: '127.0.0.1', port: 0, maxBodyBytes: 1024 * 1024, console: false, log: SILENT },
   tokens: [{ token: STREAM_TOKEN, actor: 'bench', role: 'admin', tenant: 'default' }],
   tokensConfigured: true,
 });

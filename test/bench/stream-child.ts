@@ -21,7 +21,7 @@ const model = await new OllamaModelProvider({ baseURL: modelUrl }).getModel('ben
 const talker = defineAgent({ agent: new Agent({ name: 'talker', model }), stream: true });
 const engine = await createEngine({ agents: [talker], ...place, role, workerId: `bench-${role}` });
 const http = await createHttpServer(engine, {
-  ...{ host: '127.0.0.1', port: 0, maxBodyBytes: 1024 * 1024, log: SILENT },
+  ...{ host: '127.0.0.1', port: 0, maxBodyBytes: 1024 * 1024, console: false, log: SILENT },
   tokens: [STREAM_TOKEN, ...SUBSCRIBER_TOKENS].map((token, n) => ({
     ...{ token, actor: `bench-${n}`, role: 'admin' as const, tenant: 'default' },
   })),

@@ -74,7 +74,7 @@ export async function openDoors(
   const engine = await createEngine({ agents, databaseUrl, dataDir, role: 'api', workerId: 'api', log, onFatal });
   const tokens = [{ token: TOKEN, ...CALLER }];
   const server = await createHttpServer(engine, {
-    ...{ host: '127.0.0.1', port: 0, tokens, tokensConfigured: true, maxBodyBytes: 1_000_000, log },
+    ...{ host: '127.0.0.1', port: 0, tokens, tokensConfigured: true, maxBodyBytes: 1_000_000, console: false, log },
   });
   return {
     engine,

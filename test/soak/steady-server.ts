@@ -32,7 +32,7 @@ const engine = await createEngine({
   },
 });
 const http = await createHttpServer(engine, {
-  ...{ host: '127.0.0.1', port: 0, maxBodyBytes: 1_000_000, log, tokensConfigured: true },
+  ...{ host: '127.0.0.1', port: 0, maxBodyBytes: 1_000_000, console: false, log, tokensConfigured: true },
   tokens: [{ token: STEADY_TOKEN, actor: 'ada', role: 'admin', tenant: 'default', installation: 'operator' }],
 });
 sampleOnSignal();
