@@ -3,7 +3,7 @@ import type { Database } from '../../src/storage/database/database.js';
 import { listInterruptionRows } from '../../src/storage/interruptions/interruptions.js';
 import { searchRunRows } from '../../src/storage/interruptions/run-search.js';
 import { countByStatus } from '../../src/storage/runs/run-counts.js';
-import { encodeCursor, listRunRows } from '../../src/storage/runs/run-list.js';
+import { cursorAfter, encodeCursor, listRunRows } from '../../src/storage/runs/run-list.js';
 import { insertRun } from '../../src/storage/runs/runs.js';
 import { describeEachDatabase } from '../harness/database.js';
 import { explained, rowsReadBy } from '../harness/explain.js';
@@ -35,7 +35,7 @@ describeEachDatabase('a page of a long list', (kind) => {
       `insert into holdfast.runs select made.* from holdfast.runs r, generate_series(1, ${ROWS}) n,
               json_populate_record(r, json_build_object('id', 'run_of_' || n, 'agent', 'agent' || n % 19, 'status', ${statuses},
                 'created_at', now() - n * interval '1 minute', 'completed_at', now() - n * interval '1 minute' + n % 997 * interval '1 second',
-                'cost_nano_usd', n % 991 * 1000, 'metadata', case when n % 50 = 0 then '{"tags":["monday"]}' else '{}' end)) made`,
+                'cost_nano_usd', n % 991 * 1000, 'metadata', case when n % 50 = 0 then '{"tags":["monday"]}' when n % 2 = 0 then '{"tags":["usual"]}' else '{}' end)) made`,
     );
     await database.knex.raw(
       `insert into holdfast.charges (run_id, turn, execution, attempt, agent, model, state)
@@ -56,19 +56,27 @@ describeEachDatabase('a page of a long list', (kind) => {
   }, 120_000);
   afterAll(() => close());
 
-  /** How many rows of a table the first statement reads that `ask` sends, by the plan that the database makes for it. */
-  async function rowsRead(tables: readonly string[], ask: () => Promise<unknown>): Promise<number> {
+  /** How many rows of some tables each statement reads that `ask` sends, by the plan that the database makes for it. */
+  async function rowsReadByEach(tables: readonly string[], ask: () => Promise<unknown>): Promise<readonly number[]> {
     const asked: Asked[] = [];
     const hear = (query: Asked) => void asked.push(query);
     database.knex.on('query', hear);
     await ask();
     database.knex.removeListener('query', hear);
-    const [statement] = asked;
-    if (statement === undefined) throw new Error('nothing was asked');
-    const nodes = await explained(database, statement.sql, statement.bindings);
-    return nodes
-      .filter((node) => tables.includes(node['Relation Name'] ?? ''))
-      .reduce((sum, node) => sum + rowsReadBy(node), 0);
+    const read: number[] = [];
+    for (const { sql, bindings } of asked) {
+      const nodes = await explained(database, sql, bindings);
+      const ofTables = nodes.filter((node) => tables.includes(node['Relation Name'] ?? ''));
+      read.push(ofTables.reduce((sum, node) => sum + rowsReadBy(node), 0));
+    }
+    return read;
+  }
+
+  /** Those of the first statement. */
+  async function rowsRead(tables: readonly string[], ask: () => Promise<unknown>): Promise<number> {
+    const [first] = await rowsReadByEach(tables, ask);
+    if (first === undefined) throw new Error('nothing was asked');
+    return first;
   }
 
   const cursor = encodeCursor(new Date(Date.now() - 5 * 86_400_000).toISOString(), 'int_1');
@@ -115,8 +123,6 @@ describeEachDatabase('a page of a long list', (kind) => {
 
   const dear = Buffer.from(JSON.stringify(['cost', '500000', 'run_of_9'])).toString('base64url');
   const inShort: { readonly [name: string]: Partial<Parameters<typeof searchRunRows>[1] & { cursor: string }> } = {
-    'with a tag': { tag: 'monday' },
-    'with an unknown tag': { tag: 'unknown' },
     'of a task': { task: 'task_1' },
     'that asked the usual model': { model: 'usual' },
     'that asked a rare model': { model: 'rare' },
@@ -129,6 +135,50 @@ describeEachDatabase('a page of a long list', (kind) => {
     const page = () =>
       searchRunRows(database.knex, { tenant: 'default', ...filter }, { limit: LIMIT, order: 'newest' });
     expect(await rowsRead(ALL, page)).toBeLessThan(READ_MOST);
+  });
+
+  it('of runs with a tag that many have reads the newest runs, and not all that have it', async () => {
+    const tagged = { tenant: 'default', tag: 'usual' };
+    const whole = await rowsReadByEach(ALL, () => listRunRows(database.knex, { ...tagged, limit: LIMIT }));
+    const short = await rowsReadByEach(ALL, () =>
+      searchRunRows(database.knex, tagged, { limit: LIMIT, order: 'newest' }),
+    );
+    for (const [edge, page, ...more] of [whole, short]) {
+      expect(edge).toBeLessThan(5100);
+      expect(page).toBeLessThan(5100);
+      expect(more).toEqual([]);
+    }
+  });
+
+  it('of runs with a tag that few have, or none, asks the index of tags', async () => {
+    for (const tag of ['monday', 'unknown']) {
+      const page = () => listRunRows(database.knex, { tenant: 'default', tag, limit: 200 });
+      const [, , last] = await rowsReadByEach(ALL, page);
+      expect(last).toBeLessThan(READ_MOST);
+    }
+  });
+
+  it('gives each run with a tag once, the newest first, page by page', async () => {
+    for (const [tag, apart] of [
+      ['monday', 50],
+      ['usual', 2],
+    ] as const) {
+      const ids: string[] = [];
+      let cursor: string | undefined;
+      do {
+        const page = await listRunRows(database.knex, {
+          ...{ tenant: 'default', tag, limit: 90 },
+          ...(cursor === undefined ? {} : { cursor }),
+        });
+        ids.push(...page.rows.map(({ id }) => id));
+        cursor = cursorAfter(page) ?? undefined;
+      } while (cursor !== undefined && ids.length < 3000);
+      const all = Array.from({ length: ROWS }, (_, at) => at + 1).filter(
+        (n) => n % apart === 0 && (tag === 'monday' || n % 50 !== 0),
+      );
+      expect(ids).toEqual(all.slice(0, ids.length).map((n) => `run_of_${n}`));
+      expect(ids.length).toBe(tag === 'monday' ? ROWS / 50 : 3060);
+    }
   });
 
   const inOrder: { readonly [name: string]: Parameters<typeof searchRunRows>[2] & { readonly agent?: string } } = {

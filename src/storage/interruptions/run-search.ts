@@ -10,6 +10,7 @@ import {
   decodeCursor,
   encodeCursor,
   type ListedRunRow,
+  newestPage,
   type Placed,
   placeOf,
   type RunFilter,
@@ -99,11 +100,12 @@ interface Found extends PageRows<Placed<ListedRunRow>> {
 }
 
 /** A page of runs that fit a filter and have a text, in an order. It looks at so many runs at most, and says where it stopped. */
-export async function searchRunRows(
-  db: Knex,
-  filter: RunFilter,
-  { text, order, limit, cursor }: Search,
-): Promise<Found> {
+export const searchRunRows = (db: Knex, filter: RunFilter, search: Search): Promise<Found> =>
+  search.order === 'newest' && search.text === undefined
+    ? newestPage(db, filter, search.cursor, (narrowed) => pageOfSearch(db, narrowed, search))
+    : pageOfSearch(db, filter, search);
+
+async function pageOfSearch(db: Knex, filter: RunFilter, { text, order, limit, cursor }: Search): Promise<Found> {
   const fitting = <Q extends Knex.QueryBuilder>(query: Q): Q => behind(withFilter(db, query, filter), order, cursor);
   const query = fitting(runs(db).select(listedRunColumns(db)));
   const window = ordered(fitting(runs(db)), order).limit(SEARCHED_MOST);

@@ -84,6 +84,8 @@ export interface RunFilter {
   readonly to?: Date;
   /** One of the tags in their metadata. */
   readonly tag?: string;
+  /** Made at this time or later; of each of them the tags are read, without the index. */
+  readonly tagReadSince?: string;
   /** The task that they are attempts of. */
   readonly task?: string;
   /** A model that they have asked. */
@@ -97,17 +99,55 @@ const HAS_TAGS = `metadata LIKE '%"tags":[%'`;
 const TAGS = `(CASE WHEN ${HAS_TAGS} AND position('\\u' in metadata) = 0 THEN metadata::jsonb -> 'tags' END)`;
 
 export function withFilter<Q extends Knex.QueryBuilder>(db: Knex, query: Q, filter: RunFilter): Q {
-  const { tenant, status, agent, parent, subject, session, error, from, to, tag, task, model, waiting } = filter;
+  const { tenant, status, agent, parent, subject, session, error, from, to, task, model, waiting } = filter;
   const same = Object.entries({ tenant, status, agent, parent_run_id: parent, session_id: session, task_id: task });
   query.where(Object.fromEntries(same.filter(([, value]) => value !== undefined)));
   if (subject !== undefined) query.whereIn('id', idsOfSubject(db, tenant, subject));
   if (error !== undefined) query.whereNotNull('error').whereRaw(`${ERROR_CODE} = ?`, [error]);
   if (from !== undefined) query.where('created_at', '>=', from);
   if (to !== undefined) query.where('created_at', '<', to);
-  if (tag !== undefined) query.whereRaw(`${HAS_TAGS} AND ${TAGS} @> ?::jsonb`, [JSON.stringify([tag])]);
+  whereTagged(query, filter);
   if (model !== undefined) query.whereIn('id', db('holdfast.charges').where({ tenant, model }).select('run_id'));
   if (waiting !== undefined) query.where({ status: 'paused' }).whereIn('id', waitingFor(db, tenant, waiting));
   return query;
+}
+
+function whereTagged(query: Knex.QueryBuilder, { tag, tagReadSince }: RunFilter): void {
+  if (tag === undefined) return;
+  // What is joined with nothing is the same, and no index has it.
+  const tags = tagReadSince === undefined ? TAGS : `(${TAGS} || '[]'::jsonb)`;
+  query.whereRaw(`${HAS_TAGS} AND ${tags} @> ?::jsonb`, [JSON.stringify([tag])]);
+  if (tagReadSince !== undefined) query.where('created_at', '>=', tagReadSince);
+}
+
+/** Of so many of the newest runs the tags are read, before their index is asked. */
+const TAGS_READ = 5000;
+
+/**
+ * A page of runs, newest first. The index of tags gives all runs with a tag, and each of them has to be sorted. So the newest runs are read
+ * first, and only if they do not fill the page the index is asked.
+ */
+export async function newestPage<P extends { readonly more: boolean }>(
+  db: Knex,
+  filter: RunFilter,
+  cursor: string | undefined,
+  pageOf: (filter: RunFilter) => Promise<P>,
+): Promise<P> {
+  if (filter.tag === undefined) return pageOf(filter);
+  const newest = runs(db).where({ tenant: filter.tenant });
+  if (cursor !== undefined) {
+    const { at, id } = decodeCursor(cursor);
+    newest.whereRaw('(created_at, id) < (?::timestamptz, ?)', [at, id]);
+  }
+  if (filter.to !== undefined) newest.where('created_at', '<', filter.to);
+  const [edge]: { since: string }[] = await newest
+    .orderByRaw('created_at desc, id desc')
+    .offset(TAGS_READ)
+    .limit(1)
+    .select(db.raw('created_at::text as since'));
+  if (edge === undefined) return pageOf(filter);
+  const page = await pageOf({ ...filter, tagReadSince: edge.since });
+  return page.more ? page : pageOf(filter);
 }
 
 const waitingFor = (db: Knex, tenant: string, kind: InterruptionView['kind']): Knex.QueryBuilder =>
@@ -119,9 +159,16 @@ export const ERROR_CODE = `(regexp_match(error, '"code":"([a-z_]+)"'))[1]`;
 /** A page of runs, newest first, with long values cut. */
 export const listRunRows = (
   db: Knex,
-  filter: RunFilter & { readonly limit: number; readonly cursor?: string },
+  { limit, cursor, ...filter }: RunFilter & { readonly limit: number; readonly cursor?: string },
 ): Promise<PageRows<Placed<ListedRunRow>>> =>
-  newestFirst(db, withFilter(db, runs(db).select(listedRunColumns(db)), filter), filter, { bytes: LISTED_RUN_BYTES });
+  newestPage(db, filter, cursor, (narrowed) =>
+    newestFirst(
+      db,
+      withFilter(db, runs(db).select(listedRunColumns(db)), narrowed),
+      { limit, ...(cursor === undefined ? {} : { cursor }) },
+      { bytes: LISTED_RUN_BYTES },
+    ),
+  );
 
 export async function countRuns(db: Knex, tenant: string): Promise<Partial<Record<RunStatus, number>>> {
   const rows: { status: RunStatus; n: string | number }[] = await runs(db)
