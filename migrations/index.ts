@@ -23,6 +23,7 @@ import * as tasksByScore from './0036-tasks-by-score.js';
 import * as webhooks from './0043-webhooks.js';
 import * as memoryEmbeddings from './0050-memory-embeddings.js';
 import * as forgottenDocuments from './memory/0055-forgotten-documents.js';
+import * as changedEmbeddings from './memory/0062-changed-embeddings.js';
 import * as webhookDeliveries from './ops/0056-webhook-deliveries.js';
 import * as runDeadlines from './runs/0057-run-deadlines.js';
 import * as pinsByList from './runs/0060-pins-by-list.js';
@@ -61,4 +62,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0056-webhook-deliveries', up: webhookDeliveries.up },
   { name: '0057-run-deadlines', up: runDeadlines.up },
   { name: '0060-pins-by-list', up: pinsByList.up },
+  { name: '0062-changed-embeddings', up: changedEmbeddings.up },
 ];

@@ -17,6 +17,7 @@ import type { Hub } from '../src/object-store/hub.js';
 import type { ObjectStore } from '../src/object-store/object-store.js';
 import type { Execution } from '../src/storage/dbos/segment-rows.js';
 import type { DocumentPlace, Forgetting, GoneDocument, MemoryPlace } from '../src/storage/memory/documents.js';
+import type { SignIndex } from '../src/storage/memory/sign-index.js';
 import type { RunRow } from '../src/storage/runs/run-row.js';
 import type { McpConnections } from '../src/tools/mcp/mcp-connections.js';
 import { withDatabaseRetry } from './database-retry.js';
@@ -161,6 +162,8 @@ export interface StepContext {
   readonly memory: MemoryEvidence;
   /** Makes vectors of documents and queries. */
   readonly embeddings: EmbeddingProvider;
+  /** Signs of the vectors of large spaces, in memory. */
+  readonly signs: SignIndex;
   /** Where containers of runs are; null: no agent has an environment, and no engine is named. */
   readonly environments: EnvironmentEngine | null;
   /** What gives rewards in place of weighted signals, by name. */

@@ -26,6 +26,7 @@ import { keyAnew } from '../storage/dbos/limited-names.js';
 import { enterForgotten } from '../storage/evidence/log-entries.js';
 import { MEMORY_EVIDENCE } from '../storage/integrity/proven-memory.js';
 import { loadMemoryLibrary } from '../storage/memory/crdt-document.js';
+import { SignIndex } from '../storage/memory/sign-index.js';
 import { keySegments, type LimitRow, saveLimits } from '../storage/queue/dispatch-limits.js';
 import { isOwner, markAlone, markContainers, markLeaving, markStopped } from '../storage/queue/workers.js';
 import { leftBehind } from '../storage/tasks/artifacts.js';
@@ -233,6 +234,7 @@ async function launch(
     mcpLists: storedLists(database.knex),
     memory: { ...MEMORY_EVIDENCE, enterForgotten },
     embeddings: chargedEmbeddings(embeddings, metrics),
+    signs: new SignIndex(),
     exportDir,
     ...{ buckets: openBuckets(config), repositories: openRepositories(config) },
     ...{ artifacts: openArtifacts(config), leftBehind },

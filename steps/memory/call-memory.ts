@@ -105,7 +105,7 @@ interface Write {
  * its tool writes after a wait has numbers of its own.
  */
 export function memoryOfCall(
-  ctx: Pick<StepContext, 'knex' | 'memory' | 'embeddings'>,
+  ctx: Pick<StepContext, 'knex' | 'memory' | 'embeddings' | 'signs'>,
   call: MemoryCall,
   { key: callKey, waits }: { readonly key: string; readonly waits: number },
   notes: Notes,

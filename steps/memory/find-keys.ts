@@ -27,7 +27,7 @@ const all = (keys: readonly string[]): Found => ({ keys, olderLeft: false, words
  * `memory_invalid` for a way that the space does not have, and `model_failed` where there is no other way.
  */
 export async function findKeys(
-  ctx: Pick<StepContext, 'knex' | 'embeddings'>,
+  ctx: Pick<StepContext, 'knex' | 'embeddings' | 'signs'>,
   { place, space }: { readonly place: MemoryPlace; readonly space: MemorySpace },
   { key, query, match, by, limit }: Query,
 ): Promise<Found> {
@@ -64,12 +64,14 @@ interface MeaningQuery {
 }
 
 async function nearestKeys(
-  { knex, embeddings }: Pick<StepContext, 'knex' | 'embeddings'>,
+  { knex, embeddings, signs }: Pick<StepContext, 'knex' | 'embeddings' | 'signs'>,
   { query, embedding, place }: MeaningQuery,
   limit: number,
 ): Promise<{ readonly keys: readonly string[]; readonly missing: boolean }> {
   const vector = await embedQuery(embeddings, embedding, query);
-  const { near, missing } = await withDatabaseRetry(() => nearestDocuments(knex, place, embedding, { vector, limit }));
+  const { near, missing } = await withDatabaseRetry(() =>
+    nearestDocuments({ db: knex, signs }, place, embedding, { vector, limit }),
+  );
   return { keys: near.map(({ key }) => key), missing };
 }
 

@@ -40,9 +40,9 @@ async function nearest(context: EngineContext, filter: DocumentFilter, text: str
     throw new HoldfastError('memory_invalid', `The space ${space} has no embedding, so that nothing is near.`, {
       hint: 'Search for words (q), or declare an embedding model: docs/agents/memory-by-meaning.md.',
     });
-  const { knex, embeddings } = context.stepContext;
+  const { knex, embeddings, signs } = context.stepContext;
   const vector = await embedQuery(embeddings, found.embedding, text);
-  return { items: await listNearest(knex, filter, found.embedding, vector), nextCursor: null };
+  return { items: await listNearest({ db: knex, signs }, filter, found.embedding, vector), nextCursor: null };
 }
 
 /** What clients ask of memory. */

@@ -18,6 +18,7 @@ import { UNMETERED } from '../../metrics/meter.js';
 import { noDatabase } from '../../storage/database/database.js';
 import { atOneMoment } from '../../storage/database/transactions.js';
 import { pausedRunsOf } from '../../storage/evolution/agent-versions.js';
+import { SignIndex } from '../../storage/memory/sign-index.js';
 import { markTool, type ToolMark } from '../../storage/replay/tool-marks.js';
 import { limitsOf, type RunRow } from '../../storage/runs/run-row.js';
 import { McpConnections } from '../../tools/mcp/mcp-connections.js';
@@ -108,6 +109,7 @@ function replayPlace(agents: ReadonlyMap<string, RegisteredAgent>, lists: McpLis
     ...{ rewards: new Map(), readSecrets: async () => [], crashLimit: 1, logStep: null },
     memory: { proven: nothing, falseIn: nothing, falseChanges: nothing, enterForgotten: nothing },
     embeddings: { embed: () => Promise.reject(refused('asks no embedding model')) },
+    signs: new SignIndex(),
     metrics: UNMETERED,
   };
   return { ctx, agents };

@@ -144,7 +144,7 @@ const TO_EMBED = `insert into holdfast.memory_embeddings (tenant, space, owner, 
   select :tenant, :space, :owner, :key where :embeds or exists (
     select 1 from holdfast.memory_embeddings where tenant = :tenant and space = :space and owner = :owner and key = :key)
   on conflict (tenant, space, owner, key)
-    do update set model = null, dimensions = null, signs = null, tries = 0, due_at = now()`;
+    do update set model = null, dimensions = null, signs = null, tries = 0, due_at = now(), changed_in = default`;
 
 export async function updateDocument(
   trx: Knex.Transaction,

@@ -9,6 +9,7 @@ import type { Embedding, MemoryScope } from '../../core/tools/memory-space.js';
 import { trustLabel } from '../../core/tools/tool-memory.js';
 import { type Columns, json, shownLegibly, TIME, TIME_OR_NULL, timeOrNull } from '../database/legible-rows.js';
 import { contentOf, type DocumentPlace, type DocumentRow, documents, LIVING, labelsOf } from './documents.js';
+import type { SignIndex } from './sign-index.js';
 import { nearestDocuments } from './vectors.js';
 
 /** The spaces of a tenant that have documents, in the order of their names. */
@@ -81,13 +82,13 @@ export async function listDocuments(db: Knex, filter: DocumentFilter): Promise<P
 
 /** The documents of a space whose vectors are nearest to one, the nearest first. */
 export async function listNearest(
-  db: Knex,
+  { db, signs }: { readonly db: Knex; readonly signs: SignIndex },
   { tenant, space, owner, limit }: Pick<DocumentFilter, 'tenant' | 'space' | 'owner' | 'limit'>,
   embedding: Embedding,
   vector: Float32Array,
 ): Promise<(ListedEntry & { readonly distance: number })[]> {
   const place = { tenant, space, owner: owner ?? null };
-  const { near } = await nearestDocuments(db, place, embedding, { vector, limit });
+  const { near } = await nearestDocuments({ db, signs }, place, embedding, { vector, limit });
   const rows = await documents(db)
     .where({ tenant, space })
     .whereRaw(LIVING)

@@ -1,18 +1,13 @@
 import type { Knex } from 'knex';
+import { type DocumentName, signsOfVector } from '../../core/memory/sign-table.js';
 import { bytesOfVector, distanceTo, readVectors, signsOf } from '../../core/memory/vectors.js';
 import type { Embedding } from '../../core/tools/memory-space.js';
 import { type DocumentPlace, LIVING } from './documents.js';
+import { OF_PLACE, type SignIndex, type VectorPlace, type VectorRow } from './sign-index.js';
 
 /** Vectors of documents: an index that is made from them, and that says which documents are read. */
 
 const SAME = 'e.tenant = d.tenant and e.space = d.space and e.owner = d.owner and e.key = d.key';
-
-/** Documents of a space that are looked at; `owner` null: of all owners. */
-interface VectorPlace {
-  readonly tenant: string;
-  readonly space: string;
-  readonly owner: string | null;
-}
 
 interface NearDocument {
   readonly owner: string;
@@ -27,39 +22,73 @@ interface NearDocuments {
   readonly missing: boolean;
 }
 
-const OF_PLACE = 'e.tenant = :tenant and e.space = :space and (:owner::text is null or e.owner = :owner)';
 /** Documents whose signs agree best with those of the vector. */
 const CLOSEST = `select e.owner, e.key from holdfast.memory_embeddings e
   where ${OF_PLACE} and e.model = :model and e.dimensions = :dimensions
   order by bit_count(e.signs # :signs::bit varying), e.owner collate "C", e.key collate "C" limit :most`;
 
-/** Documents whose vectors are nearest to one. */
+/** Documents whose vectors are nearest to one. `signs`: the signs of large spaces, in memory. */
 export async function nearestDocuments(
-  db: Knex,
+  { db, signs }: { readonly db: Knex; readonly signs: SignIndex },
   { tenant, space, owner }: VectorPlace,
   { model, dimensions }: Embedding,
   { vector, limit }: { readonly vector: Float32Array; readonly limit: number },
 ): Promise<NearDocuments> {
   const place = { tenant, space, owner };
-  const { rows }: { rows: { owner: string; key: string; vector: Uint8Array }[] } = await db.raw(
-    `select v.owner, v.key, v.vector from (${CLOSEST}) c
-       join holdfast.memory_vectors v on v.tenant = :tenant and v.space = :space and v.owner = c.owner and v.key = c.key
-       join holdfast.memory_documents d on d.tenant = :tenant and d.space = :space and d.owner = c.owner and d.key = c.key
-      where ${LIVING}`,
-    { ...place, model, dimensions, signs: signsOf(vector), most: readVectors(dimensions) },
-  );
+  const most = readVectors(dimensions);
+  const asked = { place, embedding: { model, dimensions }, signs: signsOfVector(vector), most };
+  const rows = (await signs.closest(db, asked)) ?? (await closestInDatabase(db, place, { model, dimensions }, vector));
   const size = bytesOfVector(vector).length;
-  const near = rows
+  const ranked = rows
     .filter((row) => row.vector.length === size)
     .map((row) => ({ owner: row.owner, key: row.key, distance: distanceTo(vector, row.vector) }))
-    .sort((a, b) => a.distance - b.distance || order(a.owner, b.owner) || order(a.key, b.key))
-    .slice(0, limit);
+    .sort((a, b) => a.distance - b.distance || order(a.owner, b.owner) || order(a.key, b.key));
+  const near = await livingOf(db, place, ranked, limit);
   const { rows: missing } = await db.raw(
     `select 1 from holdfast.memory_embeddings e where ${OF_PLACE} and e.model is null limit 1`,
     place,
   );
   return { near, missing: missing.length > 0 };
 }
+
+async function closestInDatabase(
+  db: Knex,
+  place: VectorPlace,
+  { model, dimensions }: Embedding,
+  vector: Float32Array,
+): Promise<readonly VectorRow[]> {
+  const { rows }: { rows: VectorRow[] } = await db.raw(
+    `select v.owner, v.key, v.vector from (${CLOSEST}) c
+       join holdfast.memory_vectors v on v.tenant = :tenant and v.space = :space and v.owner = c.owner and v.key = c.key`,
+    { ...place, model, dimensions, signs: signsOf(vector), most: readVectors(dimensions) },
+  );
+  return rows;
+}
+
+/** Of the first ones of a list those whose time is not over, up to a limit. */
+async function livingOf(
+  db: Knex,
+  { tenant, space }: VectorPlace,
+  ranked: readonly NearDocument[],
+  limit: number,
+): Promise<readonly NearDocument[]> {
+  const found: NearDocument[] = [];
+  for (let from = 0; from < ranked.length && found.length < limit; from += LIVING_AT_ONCE) {
+    const some = ranked.slice(from, from + LIVING_AT_ONCE);
+    const { rows }: { rows: DocumentName[] } = await db.raw(
+      `select d.owner, d.key from unnest(:owners::text[], :keys::text[]) c (owner, key)
+         join holdfast.memory_documents d on d.tenant = :tenant and d.space = :space and d.owner = c.owner and d.key = c.key
+        where ${LIVING}`,
+      { tenant, space, owners: some.map((one) => one.owner), keys: some.map((one) => one.key) },
+    );
+    const living = new Set(rows.map((one) => JSON.stringify([one.owner, one.key])));
+    found.push(...some.filter((one) => living.has(JSON.stringify([one.owner, one.key]))));
+  }
+  return found.slice(0, limit);
+}
+
+/** More than an answer has, so that most searches ask once. */
+const LIVING_AT_ONCE = 100;
 
 const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
@@ -125,7 +154,7 @@ export async function keepVector(
       `with kept as (
          insert into holdfast.memory_vectors (tenant, space, owner, key, vector) values (:tenant, :space, :owner, :key, :bytes)
          on conflict (tenant, space, owner, key) do update set vector = excluded.vector)
-       update holdfast.memory_embeddings set model = :model, dimensions = :dimensions, signs = :signs::bit varying
+       update holdfast.memory_embeddings set model = :model, dimensions = :dimensions, signs = :signs::bit varying, changed_in = default
         where tenant = :tenant and space = :space and owner = :owner and key = :key`,
       { ...place, model, dimensions, signs: signsOf(vector), bytes: bytesOfVector(vector) },
     );
@@ -172,7 +201,7 @@ export async function renewOtherVectors(
        select e.tenant, e.space, e.owner, e.key from holdfast.memory_embeddings e
         where e.space = :space and (e.model <> :model or e.dimensions <> :dimensions) limit :limit for update skip locked)
      update holdfast.memory_embeddings e
-        set model = null, dimensions = null, signs = null, tries = 0, due_at = now() from other d where ${SAME}`,
+        set model = null, dimensions = null, signs = null, tries = 0, due_at = now(), changed_in = default from other d where ${SAME}`,
     { space, limit, model, dimensions },
   );
   return rowCount;

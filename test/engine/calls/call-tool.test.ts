@@ -8,6 +8,7 @@ import { migrate } from '../../../src/storage/database/migrate.js';
 import { openDatabase } from '../../../src/storage/database/open-database.js';
 import { enterForgotten } from '../../../src/storage/evidence/log-entries.js';
 import { MEMORY_EVIDENCE } from '../../../src/storage/integrity/proven-memory.js';
+import { SignIndex } from '../../../src/storage/memory/sign-index.js';
 import { isOwner, registerWorker } from '../../../src/storage/queue/workers.js';
 import { findCall, rowOf, settleCall } from '../../../src/storage/runs/calls.js';
 import { insertRun } from '../../../src/storage/runs/runs.js';
@@ -60,6 +61,7 @@ describeEachDatabase('one call', (kind) => {
       mcpLists: storedLists(database.knex),
       memory: { ...MEMORY_EVIDENCE, enterForgotten },
       embeddings: { embed: async () => [] },
+      signs: new SignIndex(),
       execution: () => null,
       ...{
         exportDir: '',

@@ -103,7 +103,7 @@ const OTHERS: { readonly [table: string]: readonly Classed[] } = {
   memory_embeddings: all(
     'derived',
     'made by an embedding model from the words, and only says which documents are looked at',
-    'tenant space owner key model dimensions signs tries due_at',
+    'tenant space owner key model dimensions signs tries due_at changed_in',
   ),
   memory_vectors: all('derived', 'the same', 'tenant space owner key vector'),
   tasks: all(

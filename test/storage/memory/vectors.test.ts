@@ -11,6 +11,7 @@ import {
   lockDocument,
   updateDocument,
 } from '../../../src/storage/memory/documents.js';
+import { SignIndex, type VectorPlace } from '../../../src/storage/memory/sign-index.js';
 import {
   addUnembedded,
   keepVector,
@@ -28,6 +29,7 @@ const SPACE = { tenant: 'default', space: 's', owner: '' };
 const ANY = { space: 's', limit: 100, forMs: 60_000 };
 
 describeEachDatabase('vectors of documents', (kind) => {
+  const inMemory = new SignIndex({ least: 1 });
   let place: TestDatabase;
   let database: Database;
   beforeAll(async () => {
@@ -66,8 +68,14 @@ describeEachDatabase('vectors of documents', (kind) => {
     for (const one of await takeUnembedded(database.knex, ANY))
       await keepVector(database.knex, one, EMBEDDING, vector(vectors.get(one.key) ?? [1]));
   };
-  const near = async (numbers: readonly number[], limit = 50, embedding = EMBEDDING) =>
-    nearestDocuments(database.knex, SPACE, embedding, { vector: vector(numbers), limit });
+  /** As the database finds them. They have to be the same from memory: by an index of signs that lives as long as the process. */
+  const near = async (numbers: readonly number[], limit = 50, embedding = EMBEDDING, where: VectorPlace = SPACE) => {
+    const by = (signs: SignIndex) =>
+      nearestDocuments({ db: database.knex, signs }, where, embedding, { vector: vector(numbers), limit });
+    const found = await by(new SignIndex());
+    for (let time = 1; time <= 3; time++) expect(await by(inMemory)).toEqual(found);
+    return found;
+  };
   const rows = async (table: 'memory_embeddings' | 'memory_vectors'): Promise<number> =>
     Number((await database.knex(`holdfast.${table}`).count('* as n').first())?.['n']);
 
@@ -203,10 +211,7 @@ describeEachDatabase('vectors of documents', (kind) => {
       for (const one of await takeUnembedded(database.knex, { ...ANY, space }))
         await keepVector(database.knex, one, EMBEDDING, vector([1]));
     expect((await near([1])).near.map(({ key }) => key)).toEqual(['mine']);
-    const all = await nearestDocuments(database.knex, { ...SPACE, owner: null }, EMBEDDING, {
-      vector: vector([1]),
-      limit: 9,
-    });
+    const all = await near([1], 9, EMBEDDING, { ...SPACE, owner: null });
     expect(all.near.map(({ owner, key }) => [owner, key])).toEqual([
       ['', 'mine'],
       ['someone', 'of-someone'],
