@@ -11,17 +11,30 @@ const tally = z.object({ sum: z.int().default(0), names: z.array(z.string()).def
 
 const counting = (name: string, effect: 'idempotent' | 'unsafe', approval = false) =>
   defineTool({
-    ...{ name, description: `Does ${name}.`, input: z.object({ n: z.int() }), output: z.object({ sum: z.int() }) },
+    ...{ name, description: `Does ${name}.`, input: z.object({ n: z.int() }), output: z.object({ done: z.string() }) },
     ...{ effect, approval, state: tally },
     execute: ({ n }, { callId, state }) => {
       leave(name, callId);
       state.add('/sum', n);
       state.append('/names', callId);
-      return { sum: state.get().sum };
+      return { done: `${name} ${n}` };
     },
   });
 
 const tools = [counting('put', 'idempotent'), counting('pay', 'unsafe'), counting('wire', 'unsafe', true)];
+
+const CALLS = [
+  { id: 'c1', tool: 'put', n: 1 },
+  { id: 'c2', tool: 'pay', n: 2 },
+  { id: 'c3', tool: 'wire', n: 4 },
+  { id: 'c4', tool: 'put', n: 8 },
+];
+
+function asked(wanted: string) {
+  const one = CALLS.find(({ id }) => id === wanted);
+  if (one === undefined) throw new Error(`there is no call ${wanted}`);
+  return call(one.tool, { n: one.n }, one.id);
+}
 
 export const state: Scenario = {
   agent: 'tally',
@@ -30,11 +43,7 @@ export const state: Scenario = {
       defineAgent({
         agent: new Agent({
           ...{ name: 'tally', tools },
-          model: placedModel('tally', [
-            [call('put', { n: 1 }, 'c1'), call('pay', { n: 2 }, 'c2')],
-            [call('wire', { n: 4 }, 'c3')],
-            [call('put', { n: 8 }, 'c4')],
-          ]),
+          model: placedModel('tally', [[asked('c1'), asked('c2')], [asked('c3')], [asked('c4')]]),
         }),
         grants: ['tool:call:*'],
         state: tally,
@@ -56,10 +65,15 @@ export const state: Scenario = {
   repeated: ['put'],
   statements: 90,
   check: async (knex) => {
-    const { rows } = await knex.raw(`select state from holdfast.run_heads`);
-    const found = rows.map(({ state }: { state: string }) => JSON.parse(state).agentState);
-    const value = { sum: 15, names: ['c1', 'c2', 'c3', 'c4'] };
-    if (JSON.stringify(found) !== JSON.stringify([{ value: { names: value.names, sum: value.sum }, version: 4 }]))
-      throw new Error(`the state is ${JSON.stringify(found)}`);
+    const { rows: heads } = await knex.raw(`select state from holdfast.run_heads`);
+    const found = heads.map(({ state }: { state: string }) => JSON.parse(state).agentState);
+    // What a person says that a call returned changes no state.
+    const { rows: answered }: { rows: { call_id: string }[] } = await knex.raw(
+      `select i.call_id from holdfast.interruptions i join holdfast.decisions d on d.interruption_id = i.id where d.verdict = 'answer'`,
+    );
+    const made = CALLS.filter(({ id }) => !answered.some(({ call_id }) => call_id === id));
+    const value = { names: made.map(({ id }) => id), sum: made.reduce((sum, { n }) => sum + n, 0) };
+    if (JSON.stringify(found) !== JSON.stringify([{ value, version: made.length }]))
+      throw new Error(`the state is ${JSON.stringify(found)}, and not ${JSON.stringify(value)}`);
   },
 };
