@@ -241,7 +241,7 @@ export const COMMAND_EXAMPLES: { readonly [command: string]: readonly Example[] 
   ],
   'signing-key': [
     ['Make a key', 'holdfast signing-key make /etc/holdfast/signing-key --name example.com/holdfast'],
-    ['Put a new one in its place', 'holdfast signing-key rotate /etc/holdfast/signing-key'],
+    ['Put a new one in its place', 'holdfast signing-key rotate /etc/holdfast/signing-key --size 1200'],
   ],
   workers: [
     ['List the processes', 'holdfast workers'],

@@ -120,6 +120,7 @@ export const LONG_FILES: readonly string[] = [
   'test/engine/dbos/dispatcher-door.test.ts',
   'test/engine/evidence/anchor-bucket.test.ts',
   'test/engine/evidence/evidence.test.ts',
+  'test/engine/evidence/signed-record.test.ts',
   'test/engine/evidence/signing.test.ts',
   'test/engine/evolution/evolution.test.ts',
   'test/engine/exports/export-attempts.test.ts',

@@ -8,6 +8,12 @@ import { databaseTrouble } from '../../storage/database/database-trouble.js';
 import { newestCheckpoints, saveCheckpoint } from '../../storage/evidence/checkpoints.js';
 import { enterMoved, movedAfter } from '../../storage/evidence/log-entries.js';
 import { logSize } from '../../storage/evidence/log-rows.js';
+import {
+  keepSignedRecord,
+  readSignedRecord,
+  type SignedRecord,
+  signedRecordOf,
+} from '../../storage/evidence/signed-record.js';
 import { levelOfFailure } from '../concurrency/work-off.js';
 import type { CheckpointPlace } from './checkpoint-place.js';
 import { EntryWatch } from './entry-watch.js';
@@ -62,6 +68,8 @@ export class Anchor {
   #left: string | null = null;
   /** Up to where this process knows that the log is signed, outside. */
   #signed = -1;
+  /** Whether it was said that nothing can be kept beside the key. */
+  #unkept = false;
 
   constructor(options: AnchorOptions) {
     this.#options = options;
@@ -120,7 +128,7 @@ export class Anchor {
 
   /** A key that is in a file and was rotated signs from here on. What cannot be read now is read the next time. */
   async #readKeys(): Promise<void> {
-    if (!this.#keys.inFile) return;
+    if (this.#keys.file === null) return;
     try {
       this.#keys = await this.#options.readKeys();
     } catch (error) {
@@ -209,7 +217,9 @@ export class Anchor {
     if (keys.signing === null) return;
     if (!whole && (await logSize(knex)) === this.#signed) return;
     const newest = await this.newest();
-    const before = newest?.checkpoint ?? null;
+    const record = keys.file === null ? null : signedRecordOf(keys.file);
+    const kept = record === null ? null : await readSignedRecord(record);
+    const before = [newest?.checkpoint ?? [], kept ?? []].flat();
     const watched = await this.#watch.look({ before, atMost: ENTRIES_A_LOOK, whole });
     if (watched === 'later') return;
     this.#tell('problem' in watched ? watched.problem : null);
@@ -221,6 +231,8 @@ export class Anchor {
       return this.#tell(
         `the key of this process is believed up to ${until} entries: it handed over to another, or was revoked`,
       );
+    // Before anyone can have a signature: what is kept is never less than what was signed.
+    if (record !== null) await this.#keepRecord(record, { size, root });
     if (!(newest?.outside === true && newest.checkpoint.size === size && isBy(newest, keys.signing))) {
       const signed = signCheckpoint(size, root, keys.signing);
       await saveCheckpoint(knex, signed);
@@ -228,6 +240,15 @@ export class Anchor {
     }
     this.#watch.keep(watched.edge);
     this.#signed = size;
+  }
+
+  async #keepRecord(path: string, signed: SignedRecord): Promise<void> {
+    if ((await keepSignedRecord(path, signed)) || this.#unkept) return;
+    this.#unkept = true;
+    this.#options.log.warn(
+      { component: 'evidence', event: 'signed_not_kept', path },
+      'what was signed last cannot be kept beside the signing key: its directory can only be read',
+    );
   }
 
   #tell(problem: string | null): void {

@@ -19,8 +19,8 @@ interface Signed {
 export type Watched = { readonly edge: TreeEdge } | { readonly problem: string } | 'later';
 
 export interface WatchOptions {
-  /** The newest checkpoint; null: nothing was signed. */
-  readonly before: Signed | null;
+  /** What was signed as far as others know: the newest checkpoint, and what is kept beside the key. */
+  readonly before: readonly Signed[];
   /** How many entries may be read now, before a process has gone through the log once. */
   readonly atMost: number;
   /** Goes through the whole log again. */
@@ -56,7 +56,7 @@ export class EntryWatch {
     const kept = this.#kept;
     // Read after what was signed: another worker may have entered more since.
     const size = await logSize(this.#knex);
-    const was = Math.max(kept?.size ?? 0, before?.size ?? 0);
+    const was = Math.max(kept?.size ?? 0, ...before.map((one) => one.size));
     if (was > size)
       return {
         problem: `a checkpoint of ${was} entries was signed, and the log has ${size}: its end was cut, or the database is older than the checkpoint`,
@@ -64,7 +64,7 @@ export class EntryWatch {
     if (whole) this.#round = new TreeEdge();
     if (kept === null) return this.#first(size, before, whole ? size : atMost);
     const until = Math.min(kept.size, whole ? kept.size : this.#round.size + AGAIN_AT_ONCE);
-    const again = await this.#walk(this.#round, until, null);
+    const again = await this.#walk(this.#round, until, []);
     if ('problem' in again) return again;
     const isRound = again.edge.size === kept.size;
     if (isRound && again.edge.root !== kept.root) return { problem: rewritten(kept.size) };
@@ -72,7 +72,7 @@ export class EntryWatch {
     return this.#walk(kept, size, before);
   }
 
-  async #first(size: number, before: Signed | null, atMost: number): Promise<Watched> {
+  async #first(size: number, before: readonly Signed[], atMost: number): Promise<Watched> {
     const walked = await this.#walk(this.#round, Math.min(size, this.#round.size + atMost), before);
     if ('problem' in walked) return walked;
     const isOver = walked.edge.size === size;
@@ -84,7 +84,7 @@ export class EntryWatch {
   async #walk(
     from: TreeEdge,
     until: number,
-    before: Signed | null,
+    before: readonly Signed[],
   ): Promise<{ readonly edge: TreeEdge } | { readonly problem: string }> {
     const edge = from.copy();
     while (edge.size < until) {
@@ -94,8 +94,8 @@ export class EntryWatch {
         if (entry.index !== edge.size) return { problem: missing(edge.size) };
         if (edge.append(leafOf(entry)).join('') !== entry.hashes)
           return { problem: `entry ${entry.index} is not what its hashes say: it was changed` };
-        if (before !== null && edge.size === before.size && edge.root !== before.root)
-          return { problem: rewritten(before.size) };
+        if (before.some(({ size, root }) => edge.size === size && edge.root !== root))
+          return { problem: rewritten(edge.size) };
       }
     }
     return { edge };
@@ -104,4 +104,4 @@ export class EntryWatch {
 
 const missing = (index: number): string => `entry ${index} of the log is missing`;
 const rewritten = (size: number): string =>
-  `the log does not begin with the ${size} entries that the newest checkpoint was signed of: it was rewritten`;
+  `the log does not begin with the ${size} entries that a checkpoint was signed of: it was rewritten`;

@@ -15,6 +15,7 @@ import { knowSecret } from '../../models/secrets/known-secrets.js';
 import { fileSecret, type Secret } from '../../models/secrets/secret.js';
 import { makeKeyFile, readKeyFile, replaceKeyFile } from '../../storage/database/data-dir/private-files.js';
 import { addPublicKey, publicKeysOf, readPublicKeys } from '../../storage/evidence/checkpoints.js';
+import { readSignedRecord, signedRecordOf } from '../../storage/evidence/signed-record.js';
 
 /** With which keys checkpoints of the log are signed and checked. */
 export interface LogKeys {
@@ -23,8 +24,8 @@ export interface LogKeys {
   readonly trusted: readonly TrustedKey[];
   /** Notes that hand over from earlier keys, or revoke them. */
   readonly handovers: readonly string[];
-  /** Whether the key is in a file, which can be read again at little cost. */
-  readonly inFile: boolean;
+  /** The file of the key, which can be read again at little cost; null: the key is in none. */
+  readonly file: string | null;
 }
 
 export interface LogKeysConfig {
@@ -41,8 +42,9 @@ const invalid = (message: string): HoldfastError => new HoldfastError('config_in
 
 /** Throws `secret_unreadable`, `config_invalid`. */
 export async function openLogKeys({ keyFile, key, publicKeys, madeIn }: LogKeysConfig): Promise<LogKeys> {
-  const path = keyFile ?? (key === null && madeIn !== null ? join(madeIn, 'signing-key') : null);
-  if (path !== null && keyFile === null) makeLogKey(path, `holdfast/${randomBytes(8).toString('hex')}`);
+  const made = keyFile === null && key === null && madeIn !== null ? join(madeIn, 'signing-key') : null;
+  if (made !== null) makeLogKey(made, `holdfast/${randomBytes(8).toString('hex')}`);
+  const path = keyFile ?? made ?? key?.path ?? null;
   const secret = path === null ? key : fileSecret(path);
   const signing = secret === null ? null : await readSigningKey(secret);
   const beside = path === null ? [] : readBeside(publicKeysOf(path));
@@ -54,7 +56,7 @@ export async function openLogKeys({ keyFile, key, publicKeys, madeIn }: LogKeysC
   });
   const handovers = beside.flatMap(({ handover, revocation }) => [handover ?? [], revocation ?? []].flat());
   const known = signing === null ? earlier : [signing.public, ...earlier];
-  return { signing, trusted: trustedBy(known, handovers), handovers, inFile: path !== null };
+  return { signing, trusted: trustedBy(known, handovers), handovers, file: path };
 }
 
 function readBeside(path: string): ReturnType<typeof readPublicKeys> {
@@ -99,10 +101,15 @@ export function makeLogKey(path: string, name: string): NoteKey {
 /**
  * Puts a new key of the same name into the file, which signs from now on; what the old one has signed is believed up to `size`
  * entries. The new key is kept beside the old one until the note of the hand-over is written: after a crash the same call goes on
- * with it, so that the old key never hands over to two.
+ * with it, so that the old key never hands over to two. Throws `config_invalid` where the old key has signed more entries.
  */
-export function rotateLogKey(path: string, size: number): NoteKey {
+export async function rotateLogKey(path: string, size: number): Promise<NoteKey> {
   const old = keyIn(path);
+  const signed = await readSignedRecord(signedRecordOf(path));
+  if (signed !== null && signed.size > size)
+    throw invalid(
+      `The key in ${path} has signed ${signed.size} entries: a hand-over at ${size} would take back the last checkpoints.`,
+    );
   const beside = `${path}.next`;
   const fresh = (): string => signingKeyText(old.public.name, randomBytes(32));
   if (parseSigningKey(readKeyFile(beside) ?? '')?.public.text === old.public.text) rmSync(beside);

@@ -203,7 +203,7 @@ describeEachDatabase('a proof', (kind) => {
       const oldKeyFile = `${keyFile}.old`;
       copyFileSync(keyFile, oldKeyFile);
       // The process that works reads the new key from the file by itself.
-      const next = rotateLogKey(keyFile, entries + 1).text;
+      const next = (await rotateLogKey(keyFile, entries + 1)).text;
       const { id } = await runToRest(engine, 'echo');
       const log = await engine.checkpointNow();
       expect(log.keys).toEqual(expect.arrayContaining([key, next]));
@@ -278,20 +278,20 @@ describeEachDatabase('a proof', (kind) => {
   });
 });
 
-it('a rotation that a crash has cut off goes on with the same key, so that the old one hands over to one alone', () => {
+it('a rotation that a crash has cut off goes on with the same key, so that the old one hands over to one alone', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'holdfast-keys-'));
   const file = join(dir, 'key');
   makeLogKey(file, 'holdfast/test');
   const old = readFileSync(file, 'utf8');
-  const next = rotateLogKey(file, 5).text;
+  const next = (await rotateLogKey(file, 5)).text;
   // As it is when the process dies before the new key is in its place.
   copyFileSync(file, `${file}.next`);
   writeFileSync(file, old);
-  expect(rotateLogKey(file, 9).text).toBe(next);
+  expect((await rotateLogKey(file, 9)).text).toBe(next);
   expect(readFileSync(`${file}.pub`, 'utf8').split('key hand-over')).toHaveLength(2);
   // And when it dies before the copy is gone: the next rotation makes another key.
   copyFileSync(file, `${file}.next`);
-  expect(rotateLogKey(file, 12).text).not.toBe(next);
+  expect((await rotateLogKey(file, 12)).text).not.toBe(next);
   expect(existsSync(`${file}.next`)).toBe(false);
   expect(() => revokeLogKey(file, 'holdfast/test+00000000+AA==', 5)).toThrow(/is no earlier key/);
   expect(revokeLogKey(file, next, 5).text).toBe(next);

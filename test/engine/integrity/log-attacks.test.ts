@@ -14,7 +14,7 @@ import { createEngineDatabase, describePostgresSlowly, type TestDatabase } from 
 import { echoAgent } from '../../harness/echo-agent.js';
 import { ADMIN, runToRest } from '../../harness/engine.js';
 
-/** What the owner of the database does, with all of SQL and this very code, but without the signing key and the file outside. */
+/** What the owner of the database does, with all of SQL and this very code, but without the signing key and the files outside. */
 
 const config = {
   agents: [echoAgent('one')],
@@ -245,7 +245,8 @@ describePostgresSlowly('someone who owns the database', () => {
     }
   });
 
-  it('is found when the file outside is the older one: by who has kept the newer checkpoint', async () => {
+  it('is found when all that is kept outside is older: by who has kept the newer checkpoint', async () => {
+    rmSync(join(database.options.dataDir, 'test-key.signed'));
     const path = join(database.options.dataDir, 'checkpoints.jsonl');
     copyFileSync(path, `${path}.kept`);
     const [first = ''] = readFileSync(path, 'utf8').split('\n');

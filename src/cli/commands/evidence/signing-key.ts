@@ -45,7 +45,7 @@ export const signingKeyCommand = (): Command =>
         what === 'make'
           ? makeLogKey(file, name)
           : what === 'rotate'
-            ? rotateLogKey(file, until())
+            ? await rotateLogKey(file, until())
             : revokeLogKey(file, revoked(), until());
       if (asJson) printJson({ publicKey: text });
       else print(text);
