@@ -36,7 +36,8 @@ export function hubFailureOf(answer: StoreAnswer, what: string): HubFailure {
   if (status === 401 || status === 403)
     return new HubFailure(new HoldfastError('hub_denied', `The Hub of ${what} ${said}.`), { isToken: true });
   const afterMs = restMs(answer);
-  if ((status >= 500 && status !== 501) || status === 429 || status === 408)
+  // 409: the Hub is at work with another request.
+  if ((status >= 500 && status !== 501) || status === 429 || status === 408 || status === 409)
     return new HubFailure(new HoldfastError('hub_unreachable', `The Hub of ${what} ${said}.`), {
       ...{ passes: true, afterMs },
     });

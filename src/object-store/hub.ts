@@ -90,7 +90,7 @@ export class Hub {
 
   /** The newest commit; null: there is no such repository, or none that the token may see. */
   async head(repository: string): Promise<string | null> {
-    const answer = await this.#ask(repository, { path: `/api/datasets/${repository}/revision/${BRANCH}` }, isMissing);
+    const answer = await this.#ask(repository, revisionOf(repository), isMissing);
     return isMissing(answer) ? null : this.#parsed(repository, answer, revision).sha;
   }
 
@@ -98,11 +98,18 @@ export class Hub {
   async create(repository: string): Promise<void> {
     const [organization, name] = repository.split('/');
     const body = { type: 'dataset', name, organization, visibility: 'private' };
-    await this.#ask(
-      repository,
-      { method: 'POST', path: '/api/repos/create', headers: JSON_TYPE, body: JSON.stringify(body) },
-      ({ status }) => status === 409,
-    );
+    const request = {
+      method: 'POST',
+      path: '/api/repos/create',
+      headers: JSON_TYPE,
+      body: JSON.stringify(body),
+    } as const;
+    await patiently(this.#options.patienceMs, async () => {
+      const answer = await this.#withToken(repository, request, isConflict);
+      // The Hub also says so where it is at work with another repository of the same owner.
+      if (isConflict(answer) && isMissing(await this.#withToken(repository, revisionOf(repository), isMissing)))
+        throw hubFailureOf(answer, this.#placeOf(repository));
+    });
   }
 
   /** Names of files and folders in a folder; empty: there is no such folder. */
@@ -275,7 +282,10 @@ const isMissing = (answer: StoreAnswer): boolean => {
   return code === 'RepoNotFound' || (answer.status === 404 && code === null);
 };
 const isNoEntry = (answer: StoreAnswer): boolean => answer.status === 404 && hubCodeOf(answer) === 'EntryNotFound';
+const isConflict = ({ status }: StoreAnswer): boolean => status === 409;
 const isRedirect = ({ status }: StoreAnswer): boolean => status >= 300 && status < 400;
+
+const revisionOf = (repository: string): HubRequest => ({ path: `/api/datasets/${repository}/revision/${BRANCH}` });
 
 /** A path below the address of the Hub, or an address. Null: it is none that may be asked. */
 function addressOf(endpoint: URL, path: string): URL | null {

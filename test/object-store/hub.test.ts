@@ -173,6 +173,27 @@ describe('a Hub', () => {
     expect(await renewed.store(REPO, file(randomBytes(2000)))).toBe('sent');
   });
 
+  it('goes on when the Hub is at work with another request: a 409 does not say that a repository is there', async () => {
+    const hub = open();
+    faults('repos/create', [{ status: 409 }, { status: 409 }]);
+    await hub.create('acme/new');
+    expect(server.repositories.get('acme/new')?.visibility).toBe('private');
+    // One that is there by now stays as it is.
+    await hub.create(REPO);
+    expect(server.repositories.get(REPO)?.visibility).toBe('public');
+    const parent = (await hub.head(REPO)) ?? '';
+    faults('commit', [{ status: 409 }]);
+    const lines = [{ key: 'file', value: { path: 'a', content: 'YQ==', encoding: 'base64' } }] as const;
+    expect(await hub.commit(REPO, { parent, summary: 'first', lines })).toBe(true);
+    expect(server.repositories.get(REPO)?.commits).toHaveLength(2);
+    // A repository that is not shown is not waited for without end.
+    server.fault = (_method, path) => (path.includes('repos/create') ? { status: 409 } : null);
+    await expect(open({ patienceMs: 1000 }).create('acme/hidden')).rejects.toMatchObject({
+      code: 'hub_unreachable',
+      message: expect.stringContaining('answered 409'),
+    });
+  });
+
   it('commits to what it has seen, and to nothing else', async () => {
     const hub = open();
     const lines = [{ key: 'file', value: { path: 'a', content: 'YQ==', encoding: 'base64' } }] as const;
