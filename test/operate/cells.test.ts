@@ -37,6 +37,8 @@ const TOKENS = { a: 'token-of-acme-0123456789', b: 'token-of-globex-0123456789' 
 const TENANTS = { a: 'acme', b: 'globex' } as const;
 const FRONT = join(import.meta.dirname, '../../deploy/cells/haproxy.cfg');
 
+const ELSEWHERE = 'token-of-a-cell-elsewhere';
+
 interface Answer {
   readonly status: number;
   readonly body: { readonly [field: string]: unknown };
@@ -86,6 +88,7 @@ describe.runIf(HAS_HAPROXY)('Two cells behind a front', () => {
       mkdirSync(join(dir, cell), { mode: 0o700 });
       return `${createHash('sha256').update(`Bearer ${TOKENS[cell]}`).digest('hex')} cell_${cell}\n`;
     });
+    lines.push(`${createHash('sha256').update(`Bearer ${ELSEWHERE}`).digest('hex')} cell_elsewhere\n`);
     writeFileSync(join(dir, 'cells.map'), lines.join(''));
     for (const cell of CELLS) ports.set(cell, await freePort());
     const port = await freePort();
@@ -142,6 +145,20 @@ describe.runIf(HAS_HAPROXY)('Two cells behind a front', () => {
   it('refuses a token that no cell has', async () => {
     const answer = await ask(url, 'token-of-someone-else', '/api/v1/runs');
     expect(answer).toMatchObject({ status: 401, body: { code: 'unauthenticated' } });
+  });
+
+  it('knows a token as a cell does, and names a cell of the map that it does not have', async () => {
+    const asAuthorized = (header: string) =>
+      fetch(`${url}/api/v1/runs`, { headers: { Authorization: header } }).then(async (answer) => ({
+        status: answer.status,
+        body: await answer.json(),
+      }));
+    for (const word of ['bearer ', 'BEARER   '])
+      expect(await asAuthorized(`${word}${TOKENS.b}`)).toMatchObject({
+        status: 200,
+        body: { items: expect.anything() },
+      });
+    expect(await asAuthorized(`Bearer ${ELSEWHERE}`)).toMatchObject({ status: 503, body: { code: 'cell_away' } });
   });
 
   it('goes on with one cell while the other is away, whose runs wait until it is back', async () => {
