@@ -40,7 +40,7 @@ const model = functionModel('clerk', async (request) => {
 const clerk = new Agent({
   name: 'clerk',
   model,
-  tools: [effectTool('look', 'idempotent'), effectTool('pay', 'unsafe')],
+  tools: [effectTool('look', 'idempotent', { perRun: true }), effectTool('pay', 'unsafe', { perRun: true })],
 });
 
 const delegated = ['look', 'pay'].map((name) => ({

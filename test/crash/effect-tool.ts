@@ -8,13 +8,15 @@ interface More {
   readonly approval?: boolean;
   readonly approvals?: number;
   readonly probed?: boolean;
+  /** Several runs call it with the same id: the world sees which run it was. */
+  readonly perRun?: boolean;
 }
 
 /** A tool that leaves a line in the world. */
 export function effectTool(name: string, effect: 'pure' | 'idempotent' | 'unsafe', more: More = {}) {
-  const { approval, approvals, probed } = more;
-  const probe = async ({ n }: { n: number }, { callId }: { readonly callId: string }) =>
-    happened({ tool: name, callId })
+  const { approval, approvals, probed, perRun } = more;
+  const probe = async ({ n }: { n: number }, { callId, runId }: { readonly callId: string; readonly runId: string }) =>
+    happened({ tool: name, callId, runId })
       ? { happened: true as const, output: { done: `${name} ${n}` } }
       : { happened: false as const };
   return defineTool({
@@ -25,8 +27,8 @@ export function effectTool(name: string, effect: 'pure' | 'idempotent' | 'unsafe
     approval: approval ? `${name} must be approved.` : false,
     ...(approvals === undefined ? {} : { approvals }),
     ...(probed ? { onUnknownEffect: 'probe' as const, probe } : {}),
-    execute: ({ n }, { callId }) => {
-      leave(name, callId);
+    execute: ({ n }, { callId, idempotencyKey }) => {
+      leave(name, perRun ? idempotencyKey : callId);
       return { done: `${name} ${n}` };
     },
   });

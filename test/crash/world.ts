@@ -7,9 +7,15 @@ const world = process.env['EFFECTS_FILE'] ?? '';
 export const effectsIn = (file: string): readonly string[] =>
   existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];
 
-/** Whether the world has seen a call. */
-export const happened = ({ tool, callId }: { readonly tool: string | null; readonly callId: string | null }): boolean =>
-  effectsIn(world).includes(`${tool}:${callId}`);
+interface Effect {
+  readonly tool: string | null;
+  readonly callId: string | null;
+  readonly runId?: string;
+}
+
+/** Whether the world has seen a call: by its id, or by its run and its id. */
+export const happened = ({ tool, callId, runId }: Effect): boolean =>
+  effectsIn(world).some((line) => line === `${tool}:${callId}` || line === `${tool}:${runId}:${callId}`);
 
 /** Leaves a line in the world, and dies right before or after where it is told to. */
 export function leave(name: string, callId: string): void {
