@@ -1,7 +1,7 @@
 import type { ModelResponse } from '@openai/agents';
 import { invalidConfig } from '../core/field-errors.js';
 import { isRecord } from '../core/json.js';
-import { functionModel } from '../models/providers/function-model.js';
+import { delayProblems, type FunctionModelOptions, functionModel } from '../models/providers/function-model.js';
 
 type OutputItem = ModelResponse['output'][number];
 
@@ -48,12 +48,11 @@ export const resultsIn = (input: unknown): { callId: string; text: string }[] =>
  * A model that gives the answers in their order. It counts the tool results in the conversation to find the next one, so that a run that
  * goes on in another process gets the same answers. After the last answer it repeats the results that it was given.
  */
-export const scriptedModel = (answers: readonly ScriptedAnswer[], { delayMs = 0 } = {}) => {
+export const scriptedModel = (answers: readonly ScriptedAnswer[], options: FunctionModelOptions = {}) => {
   assertScript(answers);
-  return functionModel('scripted', async ({ input }) => {
-    if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
-    return [...answerAfter(answers, input)];
-  });
+  const problems = isRecord(options) ? delayProblems(options) : [{ pointer: '/options', detail: 'expected an object' }];
+  if (problems.length > 0) throw invalidConfig('A scripted model', problems);
+  return functionModel('scripted', ({ input }) => [...answerAfter(answers, input)], options);
 };
 
 /** A program in JavaScript may give anything. Throws `config_invalid`. */

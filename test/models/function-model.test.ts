@@ -1,6 +1,7 @@
 import { Agent, type ModelRequest, Runner, tool } from '@openai/agents';
 import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
+import { scriptedModel } from '../../src/library/script.js';
 import { functionModel } from '../../src/models/providers/function-model.js';
 import { callItem, requestOf, textItem } from './requests.js';
 
@@ -88,4 +89,33 @@ describe('a scripted model', () => {
     });
     await expect(model.getResponse(requestOf({}))).rejects.toThrow('script: no such line');
   });
+});
+
+it.each([
+  [
+    'an unknown option',
+    () => functionModel('m', () => [], { delay: 5 } as object),
+    'delay: is not known here; the nearest known name is delayMs',
+  ],
+  [
+    'a time that is none',
+    () => functionModel('m', () => [], { delayMs: Number.NaN }),
+    'delayMs: expected milliseconds',
+  ],
+  [
+    'a time without end',
+    () => functionModel('m', () => [], { delayMs: Number.POSITIVE_INFINITY }),
+    'delayMs: expected milliseconds',
+  ],
+  ['options that are none', () => functionModel('m', () => [], 5 as unknown as object), 'options: expected an object'],
+  ['no function', () => functionModel('m', [] as never), 'respond: expected a function'],
+  ['no name', () => functionModel('', () => []), 'name: expected a text'],
+  [
+    'an unknown option of a script',
+    () => scriptedModel([], { delayMS: 5 } as object),
+    'the nearest known name is delayMs',
+  ],
+  ['a time of a script that is none', () => scriptedModel([], { delayMs: -1 }), 'delayMs: expected milliseconds'],
+])('is refused with %s', (_name, make, message) => {
+  expect(make).toThrow(expect.objectContaining({ code: 'config_invalid', message: expect.stringContaining(message) }));
 });

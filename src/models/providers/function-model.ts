@@ -1,5 +1,8 @@
 import { type Model, type ModelRequest, type ModelResponse, type StreamEvent, Usage } from '@openai/agents';
-import { sha256, toJson } from '../../core/json.js';
+import type { FieldError } from '../../core/errors/errors.js';
+import { invalidConfig } from '../../core/field-errors.js';
+import { isRecord, sha256, toJson } from '../../core/json.js';
+import { unknownNames } from '../../core/nearest-name.js';
 import { throwIfAborted, wait } from './abort.js';
 import { responseEvents } from './response-events.js';
 
@@ -13,14 +16,35 @@ export interface FunctionModelOptions {
 /**
  * A scripted model: `respond` must be a pure function of the request, so that the model gives the same answer after a
  * restart. An answer without usage counts one token per 4 characters of the JSON that went in and came out. A function
- * call whose `callId` is empty gets one that is derived from the request and its place in the answer.
+ * call whose `callId` is empty gets one that is derived from the request and its place in the answer. Throws `config_invalid`.
  */
 export function functionModel(
   name: string,
   respond: (request: ModelRequest) => FunctionModelAnswer | Promise<FunctionModelAnswer>,
   options: FunctionModelOptions = {},
 ): FunctionModel {
+  assertFunctionModel(name, respond, options);
   return new FunctionModel(name, respond, options.delayMs ?? 0);
+}
+
+/** A program in JavaScript may give anything. Throws `config_invalid`. */
+function assertFunctionModel(name: unknown, respond: unknown, options: unknown): void {
+  const wrong: FieldError[] = [];
+  if (typeof name !== 'string' || name === '') wrong.push({ pointer: '/name', detail: 'expected a text' });
+  if (typeof respond !== 'function') wrong.push({ pointer: '/respond', detail: 'expected a function of the request' });
+  if (isRecord(options)) wrong.push(...delayProblems(options));
+  else wrong.push({ pointer: '/options', detail: 'expected an object of options' });
+  if (wrong.length > 0) throw invalidConfig('A model of a function', wrong);
+}
+
+/** What is wrong with options that say how long each call takes. */
+export function delayProblems(options: object): readonly FieldError[] {
+  const { delayMs = 0 } = options as { readonly delayMs?: unknown };
+  const isTime = typeof delayMs === 'number' && delayMs >= 0 && Number.isFinite(delayMs);
+  return [
+    ...unknownNames(options, ['delayMs']),
+    ...(isTime ? [] : [{ pointer: '/delayMs', detail: 'expected milliseconds, 0 or more' }]),
+  ];
 }
 
 export class FunctionModel implements Model {
