@@ -21,7 +21,11 @@ const OFFERED_MOST = 100;
 const anObject = z.custom<object>((value) => typeof value === 'object' && value !== null, 'expected an object');
 
 export const evolutionConfig = z.strictObject({
-  agents: z.array(nameWithoutControls).min(1).max(100),
+  agents: z
+    .array(nameWithoutControls)
+    .min(1)
+    .max(100)
+    .refine((names) => new Set(names).size === names.length, 'has a name twice'),
   approvals: z.int().min(1).max(20).optional(),
   trialGrants: z
     .array(z.union([z.string(), z.strictObject({ capability: z.string(), effect: z.enum(['allow', 'ask', 'deny']) })]))

@@ -9,7 +9,7 @@ import { environmentSpec } from '../../core/containers/environment-spec.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import { fieldErrorsWithNames } from '../../core/field-errors.js';
 import { type GrantSet, grantsToJson, parseGrants } from '../../core/grants/grants.js';
-import { canonical, type JsonObject, type JsonValue, nameText, sha256, toJson } from '../../core/json.js';
+import { canonical, isRecord, type JsonObject, type JsonValue, nameText, sha256, toJson } from '../../core/json.js';
 import { assertNoPlanCycle } from '../../core/plans/compile-plan.js';
 import { type DispatchLimits, dispatchLimits } from '../../core/queue/dispatch.js';
 import { type RunLimits, runLimits } from '../../core/runs/run.js';
@@ -72,6 +72,13 @@ function outputOf({ outputType }: Agent): JsonValue {
 /** Of a schema of another zod nothing is read. */
 const schemaOf = (schema: z.ZodType): JsonValue =>
   schema instanceof z.ZodType ? toJson(z.toJSONSchema(schema, { unrepresentable: 'any' })) : true;
+
+/** Whether a value is a schema that can take an object. A union or a schema with code of its own may. */
+function isObjectSchema(value: unknown): boolean {
+  if (!isSchema(value)) return false;
+  const schema = value instanceof z.ZodType ? schemaOf(value) : null;
+  return !isRecord(schema) || schema['type'] === undefined || schema['type'] === 'object';
+}
 
 /** The environment of a declaration as values: of secrets only the names. */
 function plainEnvironment(declared: EnvironmentDeclaration | undefined): { readonly environment?: object } {
@@ -199,7 +206,7 @@ const declarationShape = z.strictObject({
   ...dispatchLimits.shape,
   environment: environmentSpec.optional(),
   scaffold: z.custom(() => true).optional(),
-  context: z.union([z.literal(true), z.custom<z.ZodType>(isSchema, 'must be true or a zod schema')]).optional(),
+  context: z.union([z.literal(true), z.custom<z.ZodType>(isObjectSchema, 'a zod schema of an object')]).optional(),
   state: z.custom<z.ZodType>(isSchema, 'must be a zod schema').optional(),
   memory: z
     .array(z.union([z.custom<MemorySpace>(isMemorySpace, 'must be made by memorySpace()'), z.string()]))

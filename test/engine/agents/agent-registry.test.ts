@@ -29,6 +29,13 @@ describe('a declaration that is wrong is refused, naming the agent and the field
     ],
     ['more of a budget', { budget: { usd: '1', eur: '1' } }, 'agent_invalid', /budget\/eur: is not known here/],
     ['rules for a server that it has not', { mcp: { files: {} } }, 'agent_invalid', /mcp\/files: .*; they have none/],
+    [
+      'a context that is a text',
+      { context: z.string() },
+      'agent_invalid',
+      /context: .*expected true, or a zod schema of an object/,
+    ],
+    ['a context that is a list', { context: z.array(z.string()) }, 'agent_invalid', /context/],
     ['a turn limit below 1', { maxTurns: 0 }, 'agent_invalid', /maxTurns/],
     ['a turn limit beyond what a run can have', { maxTurns: 10_001 }, 'agent_invalid', /maxTurns/],
     ['half a millisecond', { maxDurationMs: 0.5 }, 'agent_invalid', /maxDurationMs/],

@@ -33,6 +33,7 @@ const agents = [
 
 it.each([
   ['an agent that is not there', { agents: ['clerk', 'clrek'] }, '/evolution/agents/1'],
+  ['an agent that is named twice', { agents: ['clerk', 'clerk'] }, '/evolution/agents'],
   ['a state machine', { agents: ['steps', 'turns'] }, '/evolution/agents/1'],
   ['the agent that tries patches', { agents: ['evolve'] }, '/evolution/agents/0'],
   ['a grant that is none', { agents: ['clerk'], trialGrants: ['all'] }, '/evolution/trialGrants'],
