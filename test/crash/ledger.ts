@@ -42,9 +42,14 @@ export const nameOf = ({ when, statement, text, commit, place, ...rest }: KillAt
 };
 
 export interface SuiteLedger {
+  /** Whether nothing is left to try: what is ours has passed, or the time is over. */
+  isDone(): boolean;
   /** Tries one instant. False: it passed before, is of another shard, or the time is over. */
   attempt(instant: string, work: () => Promise<void>): Promise<boolean>;
 }
+
+/** Whether no further instant begins. */
+export const timeIsOver = (): boolean => Date.now() > UNTIL;
 
 /** The instants of one suite on one database, by their names. */
 export function ledgerOf(suite: string, instants: readonly string[]): SuiteLedger {
@@ -56,8 +61,9 @@ export function ledgerOf(suite: string, instants: readonly string[]): SuiteLedge
   }
   const ours = new Set(instants.filter((_, index) => index % SHARDS === SHARD - 1));
   return {
+    isDone: () => timeIsOver() || [...ours].every((instant) => passed.has(instant)),
     attempt: async (instant, work) => {
-      if (passed.has(instant) || !ours.has(instant) || Date.now() > UNTIL) return false;
+      if (passed.has(instant) || !ours.has(instant) || timeIsOver()) return false;
       try {
         await work();
       } catch (error) {
