@@ -108,10 +108,10 @@ export class SignTable {
     const last = lastDifference(differ, this.#dimensions, most);
     const found: DocumentName[] = [];
     const equal: DocumentName[] = [];
-    for (const [place, name] of this.#names.entries()) {
+    for (let place = 0; place < differ.length; place++) {
       const difference = differ[place] ?? 0;
-      if (difference < last) found.push(name);
-      else if (difference === last) equal.push(name);
+      const name = difference > last ? undefined : this.#names[place];
+      if (name !== undefined) (difference < last ? found : equal).push(name);
     }
     const left = most - found.length;
     if (equal.length > left) equal.sort((a, b) => bytewise(a.owner, b.owner) || bytewise(a.key, b.key));

@@ -57,10 +57,9 @@ type Terms = VectorPlace & Embedding;
 /** The transaction before which all are over that a statement sees. */
 const SEEN = 'pg_snapshot_xmin(pg_current_snapshot())::text';
 
+/** Whether they are of the model was seen when the changes were read. */
 const VECTORS = `select v.owner, v.key, v.vector from unnest(:owners::text[], :keys::text[]) c (owner, key)
-  join holdfast.memory_vectors v on v.tenant = :tenant and v.space = :space and v.owner = c.owner and v.key = c.key
-  join holdfast.memory_embeddings e on e.tenant = :tenant and e.space = :space and e.owner = c.owner and e.key = c.key
- where ${OF_MODEL}`;
+  join holdfast.memory_vectors v on v.tenant = :tenant and v.space = :space and v.owner = c.owner and v.key = c.key`;
 
 export class SignIndex {
   readonly #now: () => number;
