@@ -1,4 +1,4 @@
-import type { Agent, ModelSettings } from '@openai/agents';
+import { Agent, type Handoff, type ModelSettings } from '@openai/agents';
 import type { RunScaffold } from '../../../workflows/segment-context.js';
 import { HoldfastError } from '../../core/errors/errors.js';
 import type { Offers, OwnTools } from '../../core/evolution/offers.js';
@@ -17,6 +17,7 @@ import type { ToolSpec } from '../../core/tools/tool.js';
 import { PlanModel } from '../../models/plans/plan-model.js';
 import { ProgramModel } from '../../models/program-model.js';
 import { isDeclared, nameOf, toolSpecOf } from '../../tools/define/define-tool.js';
+import { reachableAgents } from '../../tools/define/reachable-agents.js';
 import type { RegisteredAgent } from '../agents/agent-registry.js';
 import { agentScaffold } from '../agents/agent-scaffold.js';
 import { toolDefinition } from '../agents/tool-definition.js';
@@ -82,13 +83,36 @@ function changedAgent({ agent, offers }: RegisteredAgent, change: AgentChange): 
     const isWanted = ({ name, version }: ToolSpec): boolean => name === wanted.name && version === wanted.version;
     return offers.tools.find((one) => isWanted(toolSpecOf(one))) ?? tool;
   };
-  return agent.clone({
+  const changed = agent.clone({
     ...(instructions === undefined ? {} : { instructions }),
     ...(model === undefined ? {} : { model }),
     modelSettings: settings,
     tools: agent.tools.filter((tool) => tools?.includes(keyOf(tool)) ?? true).map(newest),
     handoffs: agent.handoffs.filter((one) => handoffs?.includes('agentName' in one ? one.agentName : one.name) ?? true),
   });
+  leadBackTo(changed, agent);
+  return changed;
+}
+
+/**
+ * Makes a copy of each agent that a patched agent can hand over to and that hands back to the one before the patch, so that it hands back
+ * to the patched one. Other agents stay shared.
+ */
+function leadBackTo(patched: Agent, before: Agent): void {
+  const around = reachableAgents(patched).filter((one) => one !== before && reachableAgents(one).includes(before));
+  const copies = new Map<Agent, Agent>(around.map((one) => [one, one === patched ? patched : one.clone({})]));
+  copies.set(before, patched);
+  const copyOf = (one: Agent | Handoff): Agent | Handoff => {
+    if (one instanceof Agent) return copies.get(one) ?? one;
+    const to = copies.get(one.agent);
+    if (to === undefined) return one;
+    const onInvokeHandoff: Handoff['onInvokeHandoff'] = async (context, args) => {
+      const given = await one.onInvokeHandoff(context, args);
+      return given === one.agent ? to : given;
+    };
+    return one.clone({ agent: to, onInvokeHandoff });
+  };
+  for (const copy of copies.values()) copy.handoffs = copy.handoffs.map(copyOf);
 }
 
 const keyOf = (tool: Agent['tools'][number]): string => (tool.type === 'function' ? nameOf(tool) : tool.name);
